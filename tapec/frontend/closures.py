@@ -56,15 +56,15 @@ Make = Callable[[Opening], Any]
 
 
 class Held:
-    """An object of lowered code that holds a value, such as a function whose derivative it is."""
+    """An object of lowered code that holds values, such as a function whose derivative it is."""
 
     @property
-    def held(self) -> Value:
-        """The value."""
+    def held(self) -> tuple[Value, ...]:
+        """The values."""
         raise NotImplementedError
 
-    def holding(self, value: Value) -> Any:
-        """The same of another value."""
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> Any:
+        """The same of other values, for the program of `ev`."""
         raise NotImplementedError
 
 
@@ -103,7 +103,8 @@ class _Taking:
             case Record(items=items):
                 return self.many(items, lambda made: replace(value, items=made))
             case Static(obj=Held() as obj):
-                return self.many((obj.held,), lambda made: Static(obj.holding(made[0])))
+                makes = [self.of(one) for one in obj.held]
+                return lambda opening: Static(obj.holding(opening.ev, tuple(make(opening) for make in makes)))
             case Static(obj=obj) if not _holds_values(obj):
                 return lambda opening: value
             case Lst() | Dct():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import linecache
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -194,7 +195,8 @@ def note_registered(function: Callable[..., Any], carrier: Any) -> None:
 
 def lowering_of(function: Any) -> Any:
     """What lowers a call of an object that knows how to be: a derivative, a tape, a custom or registered gradient."""
-    own = getattr(function, "__tapec_lower__", None)
+    # a method has the attributes of its function
+    own = None if isinstance(function, types.MethodType) else getattr(function, "__tapec_lower__", None)
     if own is None and id(function) in _REGISTERED:
         return _REGISTERED[id(function)][1].__tapec_lower__
     return own

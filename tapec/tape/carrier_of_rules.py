@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from tapec.analyses.activity import call_operands, differentiable_operands
 from tapec.errors import UnsupportedSyntax, UsageError
 from tapec.frontend.allocation import dim, dim_key
 from tapec.frontend.closures import Held, taken
-from tapec.frontend.complex_arithmetic import joined
+from tapec.frontend.complex_arithmetic import each, joined
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import bind_arguments
 from tapec.frontend.open_blocks import freeze
@@ -26,6 +27,7 @@ from tapec.frontend.values import (
     Lst,
     Method,
     Partial,
+    Poison,
     Rebuilt,
     Static,
     Sym,
@@ -65,13 +67,11 @@ class Carrier(Held):
         self.name = name or node_name
 
     @property
-    def held(self) -> Value:
-        return self.function if isinstance(self.function, Func) else Static(self.function)
+    def held(self) -> tuple[Value, ...]:
+        return (self.function,) if isinstance(self.function, Func) else ()
 
-    def holding(self, value: Value) -> Carrier:
-        if not isinstance(value, Func):
-            return self
-        return Carrier(value, self.roles, self.decorator, self.name)
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> Carrier:
+        return Carrier(values[0], self.roles, self.decorator, self.name) if values else self  # type: ignore[arg-type]
 
     def become(self, function: types.FunctionType, roles: tuple[str, ...]) -> None:
         """Have another rule from now on."""
@@ -82,13 +82,16 @@ class Carrier(Held):
         """What its function has to return."""
         return " and ".join(("its value", *(f"a {role}" for role in self.roles)))
 
+    @property
+    def _or_else(self) -> str:
+        return ", or get its rule by `defjvp`" if self.decorator == "custom_jvp" else ""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         assert not isinstance(self.function, Func)
         result = self.function(*args, **kwargs)
         functions = result[1:] if isinstance(result, tuple) else ()
         if len(functions) != len(self.roles) or not all(map(callable, functions)):
-            more = ", or get its rule by `defjvp`" if self.decorator == "custom_jvp" else ""
-            raise UsageError(f"`{self.name}` must return {self.wanted}, as {self.decorator} asks{more}")
+            raise UsageError(f"`{self.name}` must return {self.wanted}, as {self.decorator} asks{self._or_else}")
         return result[0]
 
     # lowering
@@ -96,6 +99,8 @@ class Carrier(Held):
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         function = self.function if isinstance(self.function, Func) else Static(self.function)
         positional, needed, options = self._bound(ev, args, kwargs, node)
+        # by names of their own they are told from what the function reads from around it
+        positional = [_renamed(ev, one) for one in positional]
         block, start, before = ev.block, len(ev.block), dict(ev.written)
         calls_as_is, ev.calls_as_is = ev.calls_as_is, True
         try:
@@ -105,7 +110,7 @@ class Carrier(Held):
         returned = ev.materialise(returned)
         functions = returned.items[1:] if isinstance(returned, Tup) else ()
         if len(functions) != len(self.roles) or not all(map(_callable, functions)):
-            ev.fail(UnsupportedSyntax, f"`{self.name}` must return {self.wanted}", node)
+            self._refuse_result(ev, functions)
         assert isinstance(returned, Tup)
         given = tuple(_spread(ev, one) for one in positional)
         self._check_writes(ev, given, before, node)
@@ -120,13 +125,15 @@ class Carrier(Held):
         region = with_changes(ev, freeze(block[start:]), node)
         operands = [leaf for one in given for leaf in leaves_of(one)]
         outside = _outside(ev, region, values, operands)
+        chosen = [leaf for one in options.values() for leaf in leaves_of(_spread(ev, one)) if leaf.type.is_float]
+        outside += [one.atom.id for one in chosen if isinstance(one.atom, Name) and one.atom.id not in outside]
         kept: list[Sym] = []
         makes = {role: taken(ev, one, kept, node) for role, one in zip(self.roles, functions, strict=True)}
         # a result that a function reads is what the rule differentiates, in second derivatives as well
         places: dict[Atom, int] = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
         kinds = [places.get(one.atom, one.type) for one in kept]
-        source = self._source(ev)
         key = self.function.node if isinstance(self.function, Func) else self.function
+        source = self._source(ev)
         rule = Rule(
             *(self.name, source, key, makes, given, needed, result, len(outside), kinds),
             *(ev.live is not None, ev.constants, [_extents(ev, one) for one in (*values, *operands, *kept)]),
@@ -178,6 +185,16 @@ class Carrier(Held):
             return ev.source_of(self.shown)
         return self.function.frame.source if isinstance(self.function, Func) else ev.source_of(self.function)
 
+    def _refuse_result(self, ev: Evaluator, functions: tuple[Value, ...]) -> NoReturn:
+        several = next((one for one in functions if isinstance(one, Poison)), None)
+        source = self._source(ev)
+        raise UnsupportedSyntax(
+            f"`{self.name}` must return {self.wanted}{self._or_else}",
+            source.span(source.node),
+            reason="" if several is None else several.reason,
+            hint="" if several is None else "let one function tell the cases apart",
+        )
+
     def _check_writes(self, ev: Evaluator, given: tuple[Any, ...], before: dict[str, int], node: Any) -> None:
         """Refuse a function that writes into its arguments: its rule says nothing of what is left there."""
         for leaf in (leaf for one in given for leaf in leaves_of(one)):
@@ -197,6 +214,28 @@ def _extents(ev: Evaluator, value: Sym) -> tuple[Any, ...]:
     if not isinstance(value.type, Array):
         return ()
     return tuple(dim_key(ev, value, axis) for axis in range(value.type.ndim))
+
+
+def _renamed(ev: Evaluator, value: Value) -> Value:
+    """A number, an array or a tuple of those under names of their own."""
+    if isinstance(value, Tup):
+        return replace(value, items=tuple(_renamed(ev, one) for one in value.items))
+    if isinstance(value, Complex):
+        made: Value = each(ev, value, lambda part: _renamed(ev, part))
+        return made
+    if not isinstance(value, Sym) or not value.type.is_float:
+        return value
+    own: Sym = value.now
+    if not isinstance(own.atom, Name):
+        return value
+    name = ev.define(own.atom.id, own.type, temporary=True)
+    ev.emit(Assign(name, own.atom, ev.span))
+    if isinstance(own.type, Array):
+        ev.roots[name] = ev.roots_of(own.atom.id)
+        for axis in range(own.type.ndim):
+            ev.dim_keys[name, axis] = dim_key(ev, own, axis)
+            ev.dims[name, axis] = dim(ev, own, axis).atom
+    return Sym(Name(name), own.type)
 
 
 def _callable(value: Value) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tapec.backend.carrier import from_text
-from tapec.errors import UsageError
+from tapec.errors import NotDifferentiable, UsageError
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.opaque_calls import OpaqueFunction, has_derivative, note_registered
 from tapec.frontend.source import parameters, undecorated
-from tapec.frontend.values import Func, Static, Value, describe
+from tapec.frontend.values import Func, Static, Tup, Value, describe
 from tapec.tape.carrier_of_rules import Carrier
 from tapec.tape.custom_rule import PULLBACK, TANGENT
 
@@ -94,7 +95,7 @@ _ROLES = {"custom_gradient": (PULLBACK,), "custom_jvp": (TANGENT,)}
 def _with_tangents(function: Any, heads: _Heads, jvp: Any, decorator: str) -> tuple[Any, tuple[str, ...]]:
     """A function with a tangent function that calls `jvp`, beside the gradient function that it has."""
     roles = (PULLBACK, TANGENT) if decorator == "custom_gradient" else (TANGENT,)
-    own = {name: heads.own(name) for name in ("made", "y", "pullback", "function", "jvp", "tangent", "both")}
+    own = {name: heads.own(name) for name in ("made", "y", "pullback", "function", "jvp", "tangent")}
     first = f"{own['y']}, {own['pullback']}" if PULLBACK in roles else own["y"]
     options = [heads.named[name] for name in _accepted(jvp, heads.named)]
     given = ", ".join((_tuple(heads.passed), _tuple(heads.dots), *options))
@@ -102,13 +103,35 @@ def _with_tangents(function: Any, heads: _Heads, jvp: Any, decorator: str) -> tu
         f"def {own['made']}({heads.text}):\n"
         f"    {first} = {own['function']}({heads.call()})\n"
         f"    def {own['tangent']}({', '.join(heads.dots)}):\n"
-        f"        {own['both']} = {own['jvp']}({given})\n"
-        f"        return {own['both']}[1]\n"
+        f"        return {own['jvp']}({given})\n"
         f"    return {first}, {own['tangent']}\n"
     )
-    made = from_text(own["made"], text, {own["function"]: function, own["jvp"]: jvp, "__name__": function.__module__})
+    names = {own["function"]: function, own["jvp"]: _Second(jvp), "__name__": function.__module__}
+    made = from_text(own["made"], text, names)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made, roles
+
+
+class _Second:
+    """The tangent that a function returns beside the value."""
+
+    def __init__(self, jvp: Any) -> None:
+        self.jvp = jvp
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.jvp(*args, **kwargs)[1]
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        returned = ev.materialise(ev.apply(ev.wrap(self.jvp), args, kwargs, node))
+        if isinstance(returned, Tup) and len(returned.items) == 2:
+            return returned.items[1]
+        function = undecorated(self.jvp)
+        source = None if function is None else ev.source_of(function)
+        raise NotDifferentiable(
+            f"`{getattr(self.jvp, '__name__', 'jvp')}` returns {describe(returned)}",
+            None if source is None else source.span(source.node),
+            hint="return the value and its tangent, as defjvp asks",
+        )
 
 
 def registered(function: Any, vjp: Any, jvp: Any, result: Any) -> None:

@@ -25,7 +25,20 @@ from tapec.frontend.open_blocks import freeze
 from tapec.frontend.rebuilt import gathered, spread
 from tapec.frontend.source import FunctionSource
 from tapec.frontend.tensors import require_equal
-from tapec.frontend.values import NONE, Complex, Func, Rebuilt, Static, Sym, Tup, Value, describe, is_none, number
+from tapec.frontend.values import (
+    NONE,
+    Complex,
+    Func,
+    Rebuilt,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_none,
+    mapping,
+    number,
+)
 from tapec.syntax.core import Atom, Block, Const, Name, Op
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.object_standins import Refusing
@@ -379,9 +392,12 @@ class _Lowering:
                 yield self._atom(part, own.type, next(targets))
         elif isinstance(like, Tup | Rebuilt):
             keys = value.keys if isinstance(value, Rebuilt) else None
+            own = mapping(like) if isinstance(like, Tup) else None
             if not isinstance(value, Tup | Rebuilt) or len(value.items) != len(like.items):
                 self._mismatch(value, like)
-            names = like.keys if isinstance(like, Rebuilt) else None
+            names = like.keys if isinstance(like, Rebuilt) else None if own is None else tuple(own)
+            if own is not None and isinstance(value, Tup):
+                keys = tuple(mapping(value) or own)
             items = dict(zip(keys or range(len(value.items)), value.items, strict=True))
             wanted = names or tuple(range(len(like.items)))
             if items.keys() != set(wanted):
@@ -411,11 +427,16 @@ class _Lowering:
         return value.atom
 
     def _mismatch(self, value: Any, like: Any) -> Any:
-        shown = describe(value) if isinstance(value, Value) else "a list or dict"
-        wanted = describe(like) if isinstance(like, Value) else "a list or dict" if isinstance(like, Rebuilt) else like
+        shown, wanted = (_shown(one) for one in (value, like))
         subject = "an argument" if self.role == PULLBACK else "a result"
         message = f"the {self.role} of `{self.rule.label}` returns {shown} for {subject} of {wanted}"
         raise NotDifferentiable(message, self.span)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Rebuilt):
+        return "a list" if value.keys is None else "a dict"
+    return describe(value) if isinstance(value, Value) else str(value)
 
 
 def _span_of(ev: Evaluator, function: Value) -> Span | None:

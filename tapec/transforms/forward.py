@@ -33,9 +33,10 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     substitute,
+    walk,
     zero_of,
 )
-from tapec.syntax.custom_rule import Custom, custom_of
+from tapec.syntax.custom_rule import Custom, custom_of, opaque_functions
 from tapec.syntax.types import Array, Scalar, Stack, written
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
@@ -63,7 +64,10 @@ class _Forward:
         self.types = dict(function.types)
         self.taken = set(self.types)
         returned = {a.id for a in function.results if isinstance(a, Name)}
-        self.activity = Activity(function, aliases(function), set(sources), set(self.types) | returned)
+        # what nothing comes of but values needs no tangent, which functions that are called as they are have not
+        called = opaque_functions(function.body) or any(map(custom_of, walk(function.body)))
+        targets = returned if called else set(self.types) | returned
+        self.activity = Activity(function, aliases(function), set(sources), targets)
         self.dots: dict[str, str] = {}
 
     def run(self, name: str) -> Function:

@@ -37,11 +37,11 @@ class Derived(Held):
     wrt: Any
 
     @property
-    def held(self) -> Value:
-        return self.callee
+    def held(self) -> tuple[Value, ...]:
+        return (self.callee,)
 
-    def holding(self, value: Value) -> Derived:
-        return replace(self, callee=value)
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> Derived:
+        return replace(self, callee=values[0])
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return call_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node)
