@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import NotDifferentiable, Span, TapecError
+from tapec.errors import NotDifferentiable, NoTranspose, Span, TapecError
 from tapec.frontend.allocation import dim
 from tapec.frontend.attributes import global_array
 from tapec.frontend.closures import Make, opened
@@ -188,13 +188,13 @@ class Rule:
             raise self._one_way(role, found.span or lowered.span, found.message) from None
         return tuple(out.out), [next(sums) if pairs and isinstance(atom, Name) else None for atom in given]
 
-    def _one_way(self, role: str, span: Span | None, reason: str) -> NotDifferentiable:
+    def _one_way(self, role: str, span: Span | None, reason: str) -> NoTranspose:
         if role == PULLBACK:
             mode, other = "forward", "tangents: tapec.custom_jvp, its `defjvp`, or jvp= of tapec.register"
         else:
             mode, other = "reverse", "adjoints: tapec.custom_gradient, or vjp= of tapec.register"
         message = f"`{self.label}` has no {mode} mode: its {role} cannot be transposed"
-        return NotDifferentiable(message, span, reason, f"give it a rule for {other}")
+        return NoTranspose(message, span, reason, f"give it a rule for {other}")
 
     def _lowered(
         self,
