@@ -24,6 +24,7 @@ from numba.core.errors import NumbaError
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedType
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.source import undecorated
 from tapec.frontend.values import Lst, Static, Sym, Tup, Value, describe
 from tapec.rules import function_name
 from tapec.rules.library import library_function
@@ -289,17 +290,23 @@ _REGISTERED: dict[int, tuple[Callable[..., Any], Any]] = {}
 
 
 def note_registered(function: Callable[..., Any], carrier: Any) -> None:
-    """Lower calls of a function by the derivative that a user has given it."""
-    _REGISTERED[id(function)] = function, carrier
+    """Lower calls of a function, also of what is under a jitted one, by the derivative that a user has given it."""
+    for one in (function, undecorated(function)):
+        if one is not None:
+            _REGISTERED[id(one)] = one, carrier
+
+
+def registered(function: Any) -> Any:
+    """What lowers a function that a user has given a derivative; None for others."""
+    found = _REGISTERED.get(id(function))
+    return None if found is None else found[1].__tapec_lower__
 
 
 def lowering_of(function: Any) -> Any:
     """What lowers a call of an object that knows how to be: a derivative, a tape, a custom or registered gradient."""
     # a method has the attributes of its function
     own = None if isinstance(function, types.MethodType) else getattr(function, "__tapec_lower__", None)
-    if own is None and id(function) in _REGISTERED:
-        return _REGISTERED[id(function)][1].__tapec_lower__
-    return own
+    return registered(function) if own is None else own
 
 
 def has_derivative(function: Any) -> bool:
