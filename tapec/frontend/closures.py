@@ -12,7 +12,7 @@ lists, dicts, functions with closures of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gast
@@ -221,10 +221,10 @@ def _read(func: Func) -> dict[str, Value]:
 
 def _holds_values(obj: Any) -> bool:
     """Whether an object of ours holds values of the program that is being lowered."""
-    if not type(obj).__module__.startswith("tapec.") or not is_dataclass(obj):
+    if not type(obj).__module__.startswith("tapec."):
         return False
-    held = [getattr(obj, one.name) for one in fields(obj)]
-    return any(isinstance(item, Value) for one in held for item in (one if isinstance(one, tuple) else (one,)))
+    held = getattr(obj, "__dict__", {}).values()
+    return any(isinstance(item, Value) for one in held for item in (one if isinstance(one, tuple | list) else (one,)))
 
 
 def opened(ev: Evaluator, leaves: Sequence[Any], types: Sequence[Any]) -> Opening:

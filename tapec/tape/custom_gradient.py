@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tapec.backend.carrier import from_text
-from tapec.errors import NotDifferentiable, UsageError
-from tapec.frontend.evaluator import Evaluator
+from tapec.errors import UsageError
 from tapec.frontend.opaque_calls import OpaqueFunction, has_derivative, note_registered
 from tapec.frontend.source import parameters, undecorated
-from tapec.frontend.values import Func, Static, Tup, Value, describe
-from tapec.tape.carrier_of_rules import Carrier
-from tapec.tape.custom_rule import PULLBACK, TANGENT
+from tapec.frontend.values import Func, Static, Value, describe
+from tapec.tape.rule_carrier import Carrier
+from tapec.tape.rule_lowering import PULLBACK, TANGENT
 
 _OPTION, _EXTRA = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL
 
@@ -78,60 +77,11 @@ def with_gradient(f: Callable[..., Any], decorator: str) -> Any:
     made.__name__, made.__qualname__, made.__doc__ = label, function.__qualname__, function.__doc__
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
 
-    def defjvp(jvp: Callable[..., Any]) -> Callable[..., Any]:
-        """Say the tangents: `jvp(primals, tangents)`, two tuples, returns the value and its tangent."""
-        if not callable(jvp):
-            raise UsageError(f"`{label}.defjvp` needs a function of the arguments and of their tangents")
-        carrier.become(*_with_tangents(function, heads, jvp, decorator))
-        return jvp
-
-    made.defjvp = defjvp
+    made.defjvp = carrier.defjvp
     return made
 
 
 _ROLES = {"custom_gradient": (PULLBACK,), "custom_jvp": (TANGENT,)}
-
-
-def _with_tangents(function: Any, heads: _Heads, jvp: Any, decorator: str) -> tuple[Any, tuple[str, ...]]:
-    """A function with a tangent function that calls `jvp`, beside the gradient function that it has."""
-    roles = (PULLBACK, TANGENT) if decorator == "custom_gradient" else (TANGENT,)
-    own = {name: heads.own(name) for name in ("made", "y", "pullback", "function", "jvp", "tangent")}
-    first = f"{own['y']}, {own['pullback']}" if PULLBACK in roles else own["y"]
-    options = [heads.named[name] for name in _accepted(jvp, heads.named)]
-    given = ", ".join((_tuple(heads.passed), _tuple(heads.dots), *options))
-    text = (
-        f"def {own['made']}({heads.text}):\n"
-        f"    {first} = {own['function']}({heads.call()})\n"
-        f"    def {own['tangent']}({', '.join(heads.dots)}):\n"
-        f"        return {own['jvp']}({given})\n"
-        f"    return {first}, {own['tangent']}\n"
-    )
-    names = {own["function"]: function, own["jvp"]: _Second(jvp), "__name__": function.__module__}
-    made = from_text(own["made"], text, names)
-    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    return made, roles
-
-
-class _Second:
-    """The tangent that a function returns beside the value."""
-
-    def __init__(self, jvp: Any) -> None:
-        self.jvp = jvp
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.jvp(*args, **kwargs)[1]
-
-    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        returned = ev.materialise(ev.apply(ev.wrap(self.jvp), args, kwargs, node))
-        if isinstance(returned, Tup) and len(returned.items) == 2:
-            return returned.items[1]
-        function = undecorated(self.jvp)
-        source = None if function is None else ev.source_of(function)
-        raise NotDifferentiable(
-            f"`{getattr(self.jvp, '__name__', 'jvp')}` returns {describe(returned)}",
-            None if source is None else source.span(source.node),
-            hint="return the value and its tangent, as defjvp asks",
-        )
 
 
 def registered(function: Any, vjp: Any, jvp: Any, result: Any) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Iterator
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from tapec.analyses.activity import call_operands, differentiable_operands
-from tapec.errors import UnsupportedSyntax, UsageError
+from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
 from tapec.frontend.allocation import dim, dim_key
 from tapec.frontend.closures import Held, taken
 from tapec.frontend.complex_arithmetic import each, joined
@@ -18,7 +19,7 @@ from tapec.frontend.inline import bind_arguments
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.rebuilt import gathered, spread
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.source import FunctionSource
+from tapec.frontend.source import FunctionSource, undecorated
 from tapec.frontend.values import (
     Complex,
     Declared,
@@ -38,7 +39,8 @@ from tapec.frontend.values import (
 from tapec.syntax.core import Assign, Atom, Block, Call, Name, Op, Push, Stmt, Store, changed, walk, writes, written_in
 from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array
-from tapec.tape.custom_rule import Rule, leaves_of
+from tapec.tape.custom_rule import Rule
+from tapec.tape.rule_lowering import TANGENT, leaves_of
 from tapec_runtime.variables import stop_gradient
 
 _serial = itertools.count(1)
@@ -52,6 +54,7 @@ class Carrier(Held):
     roles      what these are, in their order
     decorator  by which of our functions it was made
     shown      the function whose text errors name, where that is another one
+    jvp        what `defjvp` has been given: a function, or one that is known while code is lowered
     """
 
     def __init__(
@@ -65,17 +68,29 @@ class Carrier(Held):
         self.function, self.roles, self.decorator, self.shown = function, roles, decorator, shown
         node_name = getattr(function.node, "name", "<lambda>") if isinstance(function, Func) else function.__name__
         self.name = name or node_name
+        self.jvp: Value | None = None
 
     @property
     def held(self) -> tuple[Value, ...]:
-        return (self.function,) if isinstance(self.function, Func) else ()
+        return () if not isinstance(self.function, Func) else tuple(one for one in (self.function, self.jvp) if one)
 
     def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> Carrier:
-        return Carrier(values[0], self.roles, self.decorator, self.name) if values else self  # type: ignore[arg-type]
+        if not values:
+            return self
+        made = copy(self)
+        made.function, made.jvp = values[0], values[1] if len(values) > 1 else None  # type: ignore[assignment]
+        return made
 
-    def become(self, function: types.FunctionType, roles: tuple[str, ...]) -> None:
-        """Have another rule from now on."""
-        self.shown, self.function, self.roles = self.shown or self.function, function, roles  # type: ignore[assignment]
+    @property
+    def defjvp(self) -> DefJvp:
+        """What says the tangents."""
+        return DefJvp(self)
+
+    def say_tangents(self, jvp: Value) -> None:
+        """Have tangents from now on that a function of the arguments and their tangents computes, after the value."""
+        self.jvp = jvp
+        # of `custom_jvp` this is the whole rule: the function returns its value alone
+        self.roles = tuple(role for role in self.roles if role != TANGENT)
 
     @property
     def wanted(self) -> str:
@@ -89,6 +104,8 @@ class Carrier(Held):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         assert not isinstance(self.function, Func)
         result = self.function(*args, **kwargs)
+        if not self.roles:
+            return result
         functions = result[1:] if isinstance(result, tuple) else ()
         if len(functions) != len(self.roles) or not all(map(callable, functions)):
             raise UsageError(f"`{self.name}` must return {self.wanted}, as {self.decorator} asks{self._or_else}")
@@ -108,6 +125,7 @@ class Carrier(Held):
         finally:
             ev.calls_as_is = calls_as_is
         returned = ev.materialise(returned)
+        returned = returned if self.roles else Tup((returned,))
         functions = returned.items[1:] if isinstance(returned, Tup) else ()
         if len(functions) != len(self.roles) or not all(map(_callable, functions)):
             self._refuse_result(ev, functions)
@@ -128,7 +146,10 @@ class Carrier(Held):
         chosen = [leaf for one in options.values() for leaf in leaves_of(_spread(ev, one)) if leaf.type.is_float]
         outside += [one.atom.id for one in chosen if isinstance(one.atom, Name) and one.atom.id not in outside]
         kept: list[Sym] = []
-        makes = {role: taken(ev, one, kept, node) for role, one in zip(self.roles, functions, strict=True)}
+        rules = dict(zip(self.roles, functions, strict=True))
+        if self.jvp is not None:
+            rules[TANGENT] = Static(_Tangents(self.jvp, Tup(tuple(positional)), tuple(options.items())))
+        makes = {role: taken(ev, one, kept, node) for role, one in rules.items()}
         # a result that a function reads is what the rule differentiates, in second derivatives as well
         places: dict[Atom, int] = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
         kinds = [places.get(one.atom, one.type) for one in kept]
@@ -214,6 +235,59 @@ def _extents(ev: Evaluator, value: Sym) -> tuple[Any, ...]:
     if not isinstance(value.type, Array):
         return ()
     return tuple(dim_key(ev, value, axis) for axis in range(value.type.ndim))
+
+
+class DefJvp:
+    """`f.defjvp`: `jvp(primals, tangents)`, a function of two tuples, returns the value and its tangent."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self.carrier = carrier
+
+    def __call__(self, jvp: Any) -> Any:
+        if not callable(jvp):
+            name = self.carrier.name
+            raise UsageError(f"`{name}.defjvp` needs a function of the arguments and of their tangents")
+        self.carrier.say_tangents(Static(jvp))
+        return jvp
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if len(args) != 1 or kwargs or not _callable(args[0]) or not isinstance(self.carrier.function, Func):
+            message = f"`defjvp` of `{self.carrier.name}`, in differentiated code"
+            ev.fail(UnsupportedSyntax, message, node, hint="give it the rule where the function is defined")
+        self.carrier.say_tangents(args[0])
+        return args[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tangents(Held):
+    """A function of tangents that computes the tangent of the value by what `defjvp` was given."""
+
+    jvp: Value
+    primals: Tup
+    options: tuple[tuple[str, Value], ...]
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        return (self.jvp, self.primals, *(value for _, value in self.options))
+
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> _Tangents:
+        jvp, primals, *options = values
+        assert isinstance(primals, Tup)
+        names = (name for name, _ in self.options)
+        return _Tangents(jvp, primals, tuple(zip(names, options, strict=True)))
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        returned = ev.materialise(ev.apply(self.jvp, [self.primals, Tup(tuple(args))], dict(self.options), node))
+        if isinstance(returned, Tup) and len(returned.items) == 2:
+            return returned.items[1]
+        function = undecorated(self.jvp.obj) if isinstance(self.jvp, Static) else None
+        source = ev.source_of(function) if function is not None else getattr(self.jvp, "frame", ev.frame).source
+        definition = getattr(self.jvp, "node", source.node)
+        raise NotDifferentiable(
+            f"`{getattr(definition, 'name', '<lambda>')}` returns {describe(returned)}",
+            source.span(definition),
+            hint="return the value and its tangent, as defjvp asks",
+        )
 
 
 def _renamed(ev: Evaluator, value: Value) -> Value:
