@@ -181,19 +181,19 @@ def register(
 def _inside(decorator: str) -> Callable[..., Any]:
     """`custom_gradient(f)` in code that is lowered."""
 
-    def lower(_ev: Any, args: Any, _kwargs: Any, _node: Any) -> Any:
+    def lower(_ev: Any, args: Any, kwargs: Any, _node: Any) -> Any:
         from tapec.tape.custom_gradient import inner_with_gradient
 
-        return inner_with_gradient(args[0], decorator)
+        return inner_with_gradient([*args, *kwargs.values()], decorator)
 
     return lower
 
 
-def _opaque_inside(_ev: Any, args: Any, _kwargs: Any, _node: Any) -> Any:
+def _opaque_inside(_ev: Any, args: Any, kwargs: Any, _node: Any) -> Any:
     """`opaque(f, result)` in code that is lowered."""
     from tapec.tape.custom_gradient import inner_opaque
 
-    return inner_opaque(args)
+    return inner_opaque(dict(zip(("f", "result"), args, strict=False)) | kwargs)
 
 
 setattr(custom_gradient, "__tapec_lower__", _inside("custom_gradient"))  # noqa: B010

@@ -17,7 +17,7 @@ from typing import Any
 
 import gast
 
-from tapec.errors import UnsupportedSyntax
+from tapec.errors import Span, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator, Frame
 from tapec.frontend.merge import leaves, rebuild
 from tapec.frontend.rebuilt import gathered, spread
@@ -68,14 +68,14 @@ class Held:
         raise NotImplementedError
 
 
-def taken(ev: Evaluator, value: Value, kept: list[Sym], node: Any = None) -> Make:
-    """What makes a value of leaves again; its numbers and arrays are added to `kept`."""
-    return _Taking(ev, kept, node).of(value)
+def taken(ev: Evaluator, value: Value, kept: list[Sym], span: Span | None) -> Make:
+    """What makes a value of leaves again; its numbers and arrays are added to `kept`.  `span` is where it is read."""
+    return _Taking(ev, kept, span).of(value)
 
 
 class _Taking:
-    def __init__(self, ev: Evaluator, kept: list[Sym], node: Any) -> None:
-        self.ev, self.kept, self.node = ev, kept, node
+    def __init__(self, ev: Evaluator, kept: list[Sym], span: Span | None) -> None:
+        self.ev, self.kept, self.span = ev, kept, span
         self.seen: set[int] = set()
 
     def of(self, value: Value) -> Make:
@@ -118,7 +118,7 @@ class _Taking:
         return self.structure(value)
 
     def refuse(self, value: Value) -> Any:
-        self.ev.fail(UnsupportedSyntax, f"the rule of a derivative reads {describe(value)} from around it", self.node)
+        raise UnsupportedSyntax(f"the rule of a derivative reads {describe(value)} from around it", self.span)
 
     def leaf(self, value: Sym) -> Make:
         position = len(self.kept)

@@ -164,6 +164,8 @@ def _given(ev: Evaluator, result: Any, node: Any) -> _Results | None:
                 (known, *_), _ = sigutils.normalize_signature(f"({one},)")
             else:
                 known = one
+            if not several and isinstance(known, numba.types.BaseTuple):
+                return _types_of(known)
             kinds.append(numba_types.from_numba(known))
         except (TypeError, NameError, ValueError, SyntaxError, AttributeError):
             hint = 'write "f8" or "f8[:]", and ("f8", "f8[:]") for a tuple'

@@ -10,7 +10,7 @@ from tapec.backend.carrier import from_text
 from tapec.errors import UsageError
 from tapec.frontend.opaque_calls import OpaqueFunction, has_derivative, note_registered
 from tapec.frontend.source import parameters, undecorated
-from tapec.frontend.values import Func, Static, Value, describe
+from tapec.frontend.values import Func, Static, Tup, Value, describe
 from tapec.tape.rule_carrier import Carrier
 from tapec.tape.rule_lowering import PULLBACK, TANGENT
 
@@ -139,18 +139,26 @@ def _of_registered(function: Any, rule: Any) -> tuple[_Heads, tuple[Any, Any]]:
 # in code that is lowered
 
 
-def inner_with_gradient(function: Value, decorator: str) -> Value:
+def inner_with_gradient(args: list[Value], decorator: str) -> Value:
     """`custom_gradient` or `custom_jvp` of a function that is known while code is lowered."""
-    if isinstance(function, Func):
-        return Static(Carrier(function, _ROLES[decorator], decorator))
-    if not isinstance(function, Static):
-        raise UsageError(f"{describe(function)} is not a function")
-    return Static(with_gradient(function.obj, decorator))
+    if len(args) == 1 and isinstance(args[0], Func):
+        return Static(Carrier(args[0], _ROLES[decorator], decorator))
+    if len(args) != 1 or not isinstance(args[0], Static):
+        given = ", ".join(map(describe, args)) or "nothing"
+        raise UsageError(f"tapec.{decorator} takes one function, not {given}")
+    return Static(with_gradient(args[0].obj, decorator))
 
 
-def inner_opaque(args: list[Value]) -> Value:
-    """`opaque(function, result)` of a function that is known while code is lowered."""
-    known: list[Any] = [arg.obj if isinstance(arg, Static) else None for arg in args]
-    if not known or not callable(known[0]):
-        raise UsageError("tapec.opaque needs a function that is known")
-    return Static(OpaqueFunction(known[0], *known[1:]))
+def inner_opaque(args: dict[str, Value]) -> Value:
+    """`opaque(f, result)` of a function that is known while code is lowered."""
+    known = {name: _known(value) for name, value in args.items()}
+    if not callable(known.get("f")):
+        hint = "define it outside of what is differentiated"
+        raise UsageError("tapec.opaque needs a function that is known", hint=hint)
+    return Static(OpaqueFunction(known["f"], known.get("result")))
+
+
+def _known(value: Value) -> Any:
+    if isinstance(value, Tup):
+        return tuple(map(_known, value.items))
+    return value.obj if isinstance(value, Static) else None

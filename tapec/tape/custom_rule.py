@@ -31,7 +31,7 @@ _running: list[Any] = []
 class Rule:
     """What `syntax/custom_rule.py` asks of a rule.
 
-    label      the function's name; `source` its text, and `key` what it is known by
+    label      the function's name; `source` the text that it is in, `span` where, and `key` what it is known by
     functions  what makes its gradient function, its tangent function, or both; by role
     given      the arguments, as structure of leaves, of which the first `needed` were given; `result` the result
     kept       the types of what the functions read from around them; the number of a result in place of a type
@@ -40,6 +40,7 @@ class Rule:
 
     label: str
     source: FunctionSource
+    span: Span
     key: Any
     functions: dict[str, Make]
     given: tuple[Any, ...]
@@ -96,8 +97,8 @@ class Rule:
 
     def refuse(self, name: str) -> NotDifferentiable:
         return NotDifferentiable(
-            f"the derivative of `{self.label}` that is given does not tell that by `{name}`",
-            self.source.span(self.source.node),
+            f"the rule of `{self.label}` says nothing of the derivative by `{name}`",
+            self.span,
             reason=f"its value depends on `{name}`, which has a derivative and is none of its arguments",
             hint=f"make it an argument, or read `tapec.stop_gradient({name})`",
         )
@@ -106,7 +107,7 @@ class Rule:
         """Make the arrays of modules and closures that the functions read constants of the program."""
         found = dict(self.constants)
         self.constants, shared = found, self.constants
-        for role in self.functions:
+        for role in self.functions.keys() & {PULLBACK, TANGENT}:
             emitter = Emitter(dict(ev.types), set(ev.types), ev.span)
             # errors are told when a derivative is asked for
             with contextlib.suppress(TapecError):
@@ -173,7 +174,7 @@ class Rule:
         if _running.count(self.key) > _DEPTH:
             raise NotDifferentiable(
                 f"the {role} of `{self.label}` asks for the derivative of `{self.label}`, again and again",
-                self.source.span(self.source.node),
+                self.span,
                 hint="compute it by other functions",
             )
         _running.append(self.key)

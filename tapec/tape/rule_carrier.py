@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from tapec.analyses.activity import call_operands, differentiable_operands
-from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
+from tapec.errors import NotDifferentiable, Span, UnsupportedSyntax, UsageError
 from tapec.frontend.allocation import dim, dim_key
 from tapec.frontend.closures import Held, taken
 from tapec.frontend.complex_arithmetic import each, joined
@@ -36,11 +36,27 @@ from tapec.frontend.values import (
     Value,
     describe,
 )
-from tapec.syntax.core import Assign, Atom, Block, Call, Name, Op, Push, Stmt, Store, changed, walk, writes, written_in
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Call,
+    Name,
+    Op,
+    Push,
+    Stmt,
+    Store,
+    changed,
+    reads,
+    walk,
+    writes,
+    written_in,
+)
 from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array
 from tapec.tape.custom_rule import Rule
-from tapec.tape.rule_lowering import TANGENT, leaves_of
+from tapec.tape.rule_lowering import PULLBACK, TANGENT, VARIABLES, leaves_of
+from tapec.transforms.nested import parameter_names
 from tapec_runtime.variables import stop_gradient
 
 _serial = itertools.count(1)
@@ -143,20 +159,26 @@ class Carrier(Held):
         region = with_changes(ev, freeze(block[start:]), node)
         operands = [leaf for one in given for leaf in leaves_of(one)]
         outside = _outside(ev, region, values, operands)
+        variables = self._variables(ev, functions, outside)
+        operands += variables
+        outside = [name for name in outside if all(one.atom != Name(name) for one in variables)]
         chosen = [leaf for one in options.values() for leaf in leaves_of(_spread(ev, one)) if leaf.type.is_float]
         outside += [one.atom.id for one in chosen if isinstance(one.atom, Name) and one.atom.id not in outside]
         kept: list[Sym] = []
+        source, span = self._place(ev)
         rules = dict(zip(self.roles, functions, strict=True))
         if self.jvp is not None:
             rules[TANGENT] = Static(_Tangents(self.jvp, Tup(tuple(positional)), tuple(options.items())))
-        makes = {role: taken(ev, one, kept, node) for role, one in rules.items()}
+        makes = {role: taken(ev, one, kept, span) for role, one in rules.items()}
+        if variables:
+            makes[VARIABLES] = taken(ev, Tup(tuple(variables)), kept, span)
+            given = (*given, Tup(tuple(variables)))
         # a result that a function reads is what the rule differentiates, in second derivatives as well
         places: dict[Atom, int] = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
         kinds = [places.get(one.atom, one.type) for one in kept]
         key = self.function.node if isinstance(self.function, Func) else self.function
-        source = self._source(ev)
         rule = Rule(
-            *(self.name, source, key, makes, given, needed, result, len(outside), kinds),
+            *(self.name, source, span, key, makes, given, needed, result, len(outside), kinds),
             *(ev.live is not None, ev.constants, [_extents(ev, one) for one in (*values, *operands, *kept)]),
         )
         stopped = [ev.sym(ev.materialise(ev.call_object(stop_gradient, [one], {}, node))) for one in values]
@@ -200,18 +222,24 @@ class Carrier(Held):
         by_name = [k + 1 for k, name in enumerate(names) if name in kwargs]
         return positional, max((len(args), *by_name)), {one.id: found[one.id] for one in spec.kwonlyargs}
 
-    def _source(self, ev: Evaluator) -> FunctionSource:
-        """The text that errors name."""
-        if self.shown is not None:
-            return ev.source_of(self.shown)
-        return self.function.frame.source if isinstance(self.function, Func) else ev.source_of(self.function)
+    def _place(self, ev: Evaluator) -> tuple[FunctionSource, Span]:
+        """The text that errors name, and where the function is in it."""
+        if isinstance(self.function, Func):
+            return self.function.frame.source, self.function.frame.source.span(self.function.node)
+        source = ev.source_of(self.shown or self.function)
+        return source, source.span(source.node)
+
+    def _variables(self, ev: Evaluator, functions: tuple[Value, ...], outside: list[str]) -> list[Sym]:
+        """The variables that the function reads, if its gradient function asks for them as TensorFlow's do."""
+        if self.roles != (PULLBACK,) or "variables" not in parameter_names(functions[0]) or ev.live is None:
+            return []
+        return [Sym(Name(name), ev.types[name]) for name in ev.live.variables(outside)]
 
     def _refuse_result(self, ev: Evaluator, functions: tuple[Value, ...]) -> NoReturn:
         several = next((one for one in functions if isinstance(one, Poison)), None)
-        source = self._source(ev)
         raise UnsupportedSyntax(
             f"`{self.name}` must return {self.wanted}{self._or_else}",
-            source.span(source.node),
+            self._place(ev)[1],
             reason="" if several is None else several.reason,
             hint="" if several is None else "let one function tell the cases apart",
         )
@@ -379,7 +407,9 @@ def _outside(ev: Evaluator, region: Block, values: list[Sym], operands: list[Sym
                 if ev.types[name].is_float and name not in needed:
                     needed.add(name)
                     memory |= ev.roots.get(name, frozenset())
-    return sorted(needed - inside - known - ev.constants.keys())
+    found = needed - inside - known - ev.constants.keys()
+    # in the order in which they are read
+    return list(dict.fromkeys(name for stmt in stmts for name in reads(stmt) if name in found))
 
 
 def _flowing(stmt: Stmt) -> list[str]:

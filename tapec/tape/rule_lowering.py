@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from tapec.tape.custom_rule import Rule
 
 PULLBACK, TANGENT = "gradient function", "tangent function"
+# what makes the variables that a gradient function takes by this name, as TensorFlow's do
+VARIABLES = "variables"
 
 
 def leaves_of(value: Any) -> Iterator[Sym]:
@@ -105,11 +107,15 @@ class Lowering:
         behind = iter(atoms.arguments[rule.operands + rule.outside :])
         leaves = [atoms.results[kind] if isinstance(kind, int) else next(behind) for kind in rule.kept]
         types = [rule.result_types[kind] if isinstance(kind, int) else kind for kind in rule.kept]
-        self.function: Value = rule.functions[role](opened(ev, leaves, types))
+        opening = opened(ev, leaves, types)
+        self.function: Value = rule.functions[role](opening)
+        self.named: dict[str, Value] = {}
+        if VARIABLES in rule.functions:
+            self.named[VARIABLES] = rule.functions[VARIABLES](opening)
         # what must stay as it is
         self.leaves = leaves
         self.outer = {atom.id for atom in (*atoms.results, *atoms.arguments) if isinstance(atom, Name)}
-        self.span = _span_of(ev, self.function) or rule.source.span(rule.source.node)
+        self.span = _span_of(ev, self.function) or rule.span
         self.operands = atoms.arguments[: rule.operands]
         self.shapes, self.needed = atoms.shapes, atoms.needed
 
@@ -144,7 +150,7 @@ class Lowering:
         leaves = iter([self._given(*one) for one in zip(given, rule.taken_types(self.role), likes, strict=True)])
         atoms: list[Atom | None]
         try:
-            found = ev.apply(self.function, [self._filled(one, leaves) for one in takes], {}, None)
+            found = ev.apply(self.function, [self._filled(one, leaves) for one in takes], self.named, None)
             ev.span = self.span
             shapes = self.operands if pulls else self.shapes
             needed = self.needed if pulls and self.needed is not None else [True] * len(shapes)
@@ -200,6 +206,27 @@ class Lowering:
         if self.role == TANGENT:
             return (found,)
         count, least = len(self.rule.given), self.rule.needed
+        if self.named:
+            return self._with_variables(found)
+        return self._by_argument(found, count, least)
+
+    def _with_variables(self, found: Any) -> tuple[Any, ...]:
+        """The adjoints of the arguments, and those of the variables."""
+        if not isinstance(found, Tup) or len(found.items) != 2:
+            raise NotDifferentiable(
+                f"the gradient function of `{self.rule.label}` returns {_shown(found)}",
+                self.span,
+                hint="return the adjoints of the arguments and those of the variables, as `variables` asks",
+            )
+        arguments, variables = (self._spread(one) for one in found.items)
+        count = len(self.rule.given) - 1
+        several = len(leaves_listed := list(leaves_of(self.rule.given[-1]))) > 1
+        if not isinstance(variables, Tup | Rebuilt) and not several and leaves_listed:
+            variables = Tup((variables,))
+        return (*self._by_argument(arguments, count, self.rule.needed), variables)
+
+    def _by_argument(self, found: Any, count: int, least: int) -> tuple[Any, ...]:
+        """One adjoint for each argument."""
         listed = isinstance(found, Tup) or (isinstance(found, Rebuilt) and found.keys is None)
         items = found.items if listed else (found,)
         if count == 1 and isinstance(self.rule.given[0], Tup | Rebuilt) and not (listed and len(items) == 1):
