@@ -33,7 +33,7 @@ class Rule:
 
     label      the function's name; `source` the text that it is in, `span` where, and `key` what it is known by
     functions  what makes its gradient function, its tangent function, or both; by role
-    given      the arguments, as structure of leaves, of which the first `needed` were given; `result` the result
+    given      the arguments, as structure of leaves; `result` the result
     kept       the types of what the functions read from around them; the number of a result in place of a type
     extents    what tells which extents are equal, of the results, the operands and what is kept
     """
@@ -44,7 +44,6 @@ class Rule:
     key: Any
     functions: dict[str, Make]
     given: tuple[Any, ...]
-    needed: int
     result: Any
     outside: int
     kept: list[Type | int]
@@ -76,7 +75,7 @@ class Rule:
     def push_forward(
         self, emitter: Emitter, tangents: Sequence[Atom | None], results: Sequence[Atom], arguments: Sequence[Atom]
     ) -> tuple[Block, list[Atom | None]]:
-        atoms = Atoms(results, arguments, results)
+        atoms = Atoms(results, arguments, results, [tangent is not None for tangent in tangents])
         if TANGENT not in self.functions:
             return self._transposed(PULLBACK, emitter, tangents, atoms, [True] * self.results)
         out = emitter.child()

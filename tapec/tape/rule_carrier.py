@@ -131,7 +131,7 @@ class Carrier(Held):
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         function = self.function if isinstance(self.function, Func) else Static(self.function)
-        positional, needed, options = self._bound(ev, args, kwargs, node)
+        positional, options = self._bound(ev, args, kwargs, node)
         # by names of their own they are told from what the function reads from around it
         positional = [_renamed(ev, one) for one in positional]
         block, start, before = ev.block, len(ev.block), dict(ev.written)
@@ -178,7 +178,7 @@ class Carrier(Held):
         kinds = [places.get(one.atom, one.type) for one in kept]
         key = self.function.node if isinstance(self.function, Func) else self.function
         rule = Rule(
-            *(self.name, source, span, key, makes, given, needed, result, len(outside), kinds),
+            *(self.name, source, span, key, makes, given, result, len(outside), kinds),
             *(ev.live is not None, ev.constants, [_extents(ev, one) for one in (*values, *operands, *kept)]),
         )
         stopped = [ev.sym(ev.materialise(ev.call_object(stop_gradient, [one], {}, node))) for one in values]
@@ -192,8 +192,8 @@ class Carrier(Held):
 
     def _bound(
         self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any
-    ) -> tuple[list[Value], int, dict[str, Value]]:
-        """The arguments by position, in the order of parameters, and how many of them are given; the options."""
+    ) -> tuple[list[Value], dict[str, Value]]:
+        """The arguments by position, in the order of parameters, and the options."""
         args = [ev.materialise(arg) for arg in args]
         kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
         function = self.function
@@ -219,8 +219,7 @@ class Carrier(Held):
             extra = found[spec.vararg.id]
             assert isinstance(extra, Tup)
             positional += extra.items
-        by_name = [k + 1 for k, name in enumerate(names) if name in kwargs]
-        return positional, max((len(args), *by_name)), {one.id: found[one.id] for one in spec.kwonlyargs}
+        return positional, {one.id: found[one.id] for one in spec.kwonlyargs}
 
     def _place(self, ev: Evaluator) -> tuple[FunctionSource, Span]:
         """The text that errors name, and where the function is in it."""

@@ -205,10 +205,9 @@ class Lowering:
         found = self._spread(returned)
         if self.role == TANGENT:
             return (found,)
-        count, least = len(self.rule.given), self.rule.needed
         if self.named:
             return self._with_variables(found)
-        return self._by_argument(found, count, least)
+        return self._by_argument(found, self.rule.given)
 
     def _with_variables(self, found: Any) -> tuple[Any, ...]:
         """The adjoints of the arguments, and those of the variables."""
@@ -219,17 +218,18 @@ class Lowering:
                 hint="return the adjoints of the arguments and those of the variables, as `variables` asks",
             )
         arguments, variables = (self._spread(one) for one in found.items)
-        count = len(self.rule.given) - 1
-        several = len(leaves_listed := list(leaves_of(self.rule.given[-1]))) > 1
-        if not isinstance(variables, Tup | Rebuilt) and not several and leaves_listed:
+        if not isinstance(variables, Tup | Rebuilt):
             variables = Tup((variables,))
-        return (*self._by_argument(arguments, count, self.rule.needed), variables)
+        return (*self._by_argument(arguments, self.rule.given[:-1]), variables)
 
-    def _by_argument(self, found: Any, count: int, least: int) -> tuple[Any, ...]:
-        """One adjoint for each argument."""
+    def _by_argument(self, found: Any, given: Sequence[Any]) -> tuple[Any, ...]:
+        """One adjoint for each argument; those of the last ones that nobody needs may be left out."""
+        flags = iter([True] * len(self.operands) if self.needed is None else self.needed)
+        needed = [any([next(flags) for _ in leaves_of(one)]) for one in given]
+        count, least = len(given), max((k + 1 for k, on in enumerate(needed) if on), default=0)
         listed = isinstance(found, Tup) or (isinstance(found, Rebuilt) and found.keys is None)
-        items = found.items if listed else (found,)
-        if count == 1 and isinstance(self.rule.given[0], Tup | Rebuilt) and not (listed and len(items) == 1):
+        items = found.items if listed else (found,) if count else ()
+        if count == 1 and isinstance(given[0], Tup | Rebuilt) and not (listed and len(items) == 1):
             items = (found,)
         if not least <= len(items) <= count:
             what = "value" if len(items) == 1 else "values"

@@ -211,11 +211,6 @@ def implicit_root_of_nothing():
 
 
 @misuse
-def implicit_root_to_no_order():
-    tapec.implicit_root(lambda x, a: x - a, square, order=0)
-
-
-@misuse
 def implicit_root_without_parameters():
     tapec.implicit_root(square, square)
 
