@@ -54,7 +54,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array
-from tapec.tape.custom_rule import Rule
+from tapec.tape.own_rule import OwnRule
 from tapec.tape.rule_lowering import PULLBACK, TANGENT, VARIABLES, leaves_of
 from tapec.transforms.nested import parameter_names
 from tapec_runtime.variables import stop_gradient
@@ -177,7 +177,7 @@ class Carrier(Held):
         places: dict[Atom, int] = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
         kinds = [places.get(one.atom, one.type) for one in kept]
         key = self.function.node if isinstance(self.function, Func) else self.function
-        rule = Rule(
+        rule = OwnRule(
             *(self.name, source, span, key, makes, given, result, len(outside), kinds),
             *(ev.live is not None, ev.constants, [_extents(ev, one) for one in (*values, *operands, *kept)]),
         )

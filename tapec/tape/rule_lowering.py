@@ -38,7 +38,7 @@ from tapec.tape.object_standins import Refusing
 from tapec.transforms.emitter import Emitter
 
 if TYPE_CHECKING:
-    from tapec.tape.custom_rule import Rule
+    from tapec.tape.own_rule import OwnRule
 
 PULLBACK, TANGENT = "gradient function", "tangent function"
 # what makes the variables that a gradient function takes by this name, as TensorFlow's do
@@ -75,7 +75,7 @@ class Atoms:
 
 
 @dataclass
-class Lowered:
+class LoweredRule:
     """What a function returns, and the statements that compute it; the roots of what it returns and writes into."""
 
     block: Block
@@ -85,12 +85,12 @@ class Lowered:
     span: Span | None
 
 
-class Lowering:
+class RuleLowering:
     """One of a rule's functions, lowered behind what an emitter has written."""
 
     def __init__(
         self,
-        rule: Rule,
+        rule: OwnRule,
         role: str,
         emitter: Emitter,
         atoms: Atoms,
@@ -139,7 +139,7 @@ class Lowering:
             elif counts[key] > 1:
                 known[key] = dim(self.ev, Sym(atom, self.emitter.type_of(atom)), axis).atom
 
-    def run(self, given: Sequence[Atom | None]) -> Lowered:
+    def run(self, given: Sequence[Atom | None]) -> LoweredRule:
         ev, rule = self.ev, self.rule
         self._note_extents(given)
         pulls = self.role == PULLBACK
@@ -168,7 +168,7 @@ class Lowering:
                 reason=f"`{written[0]}` is needed as it is",
                 hint="write into a copy",
             )
-        return Lowered(freeze(ev.root), atoms, ev.roots, set(ev.written), self.span)
+        return LoweredRule(freeze(ev.root), atoms, ev.roots, set(ev.written), self.span)
 
     # what it is given
 

@@ -341,3 +341,8 @@ def a_type_that_is_none():
 @misuse
 def an_object_that_is_called_as_it_is_and_returns_text():
     number(lambda x: x + tapec.opaque(str)(2.0))
+
+
+@misuse
+def a_complex_number_for_what_is_called_as_it_is():
+    number(lambda x: x * tapec.opaque(abs)(2.0j * x))

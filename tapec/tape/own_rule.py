@@ -18,7 +18,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.source import FunctionSource
 from tapec.syntax.core import Atom, Block, Name, Op
 from tapec.syntax.types import Array, Type
-from tapec.tape.rule_lowering import PULLBACK, TANGENT, Atoms, Lowered, Lowering, leaves_of
+from tapec.tape.rule_lowering import PULLBACK, TANGENT, Atoms, LoweredRule, RuleLowering, leaves_of
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.transposition import NotLinear, transposed
 
@@ -28,7 +28,7 @@ _running: list[Any] = []
 
 
 @dataclass
-class Rule:
+class OwnRule:
     """What `syntax/custom_rule.py` asks of a rule.
 
     label      the function's name; `source` the text that it is in, `span` where, and `key` what it is known by
@@ -158,8 +158,12 @@ class Rule:
             mode, other = "forward", "tangents: tapec.custom_jvp, its `defjvp`, or jvp= of tapec.register"
         else:
             mode, other = "reverse", "adjoints: tapec.custom_gradient, or vjp= of tapec.register"
-        message = f"`{self.label}` has no {mode} mode: its {role} cannot be transposed"
-        return NoTranspose(message, span, reason, f"give it a rule for {other}")
+        return NoTranspose(
+            f"`{self.label}` has no {mode} mode: its {role} cannot be transposed",
+            span,
+            reason,
+            hint=f"give it a rule for {other}",
+        )
 
     def _lowered(
         self,
@@ -168,7 +172,7 @@ class Rule:
         given: Sequence[Atom | None],
         atoms: Atoms,
         finding: tuple[Any, ...] = (),
-    ) -> Lowered:
+    ) -> LoweredRule:
         """The statements of a function for adjoints or tangents, `given`, which are zero where they are None."""
         if _running.count(self.key) > _DEPTH:
             raise NotDifferentiable(
@@ -178,7 +182,7 @@ class Rule:
             )
         _running.append(self.key)
         try:
-            return Lowering(self, role, emitter, atoms, finding).run(given)
+            return RuleLowering(self, role, emitter, atoms, finding).run(given)
         finally:
             _running.pop()
 
