@@ -86,8 +86,8 @@ class Comparison:
                 raise GradientMismatch(
                     f"order {self.order}: {name} gives {found!r}, {other} {expected!r} in a random direction",
                     reason=f"they differ by {abs(found - expected):.3g}, more than {tolerance:.3g}",
-                    hint="away from kinks and jumps they must agree: correct a derivative of your own, "
-                    "or please report the function",
+                    hint="away from kinks and jumps they must agree: correct the derivative if it is one of your own, "
+                    "else please report the function",
                 )
 
 
