@@ -79,12 +79,17 @@ class Opaque(str):
 
 def custom_of(stmt: Stmt) -> tuple[Custom, tuple[str, ...], tuple[Atom, ...]] | None:
     """The operation with a rule of its own that a statement is, its targets and its arguments; None for others."""
-    match stmt:
-        case Assign(target=target, value=Op(fn=Custom() as fn, args=args)):
-            return fn, (target,), args  # type: ignore[return-value]
-        case Call(targets=targets, function=Custom() as fn, args=args):
-            return fn, targets, args
+    # most statements are neither
+    if type(stmt) is Assign and type(stmt.value) is Op and type(stmt.value.fn) is Custom:
+        return stmt.value.fn, (stmt.target,), stmt.value.args  # type: ignore[return-value]
+    if type(stmt) is Call and type(stmt.function) is Custom:
+        return stmt.function, stmt.targets, stmt.args
     return None
+
+
+def calls_out(block: Block) -> bool:
+    """Whether a block has operations with rules of their own, or calls functions as they are."""
+    return any(type(fn) is Custom or type(fn) is Opaque for stmt in walk(block) for fn in _called(stmt))
 
 
 def opaque_functions(block: Block) -> dict[str, Opaque]:

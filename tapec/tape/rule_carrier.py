@@ -174,7 +174,9 @@ class Carrier(Held):
             makes[VARIABLES] = taken(ev, Tup(tuple(variables)), kept, span)
             given = (*given, Tup(tuple(variables)))
         # a result that a function reads is what the rule differentiates, in second derivatives as well
-        places: dict[Atom, int] = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
+        computed = written_in(region)
+        named = ((k, one.atom) for k, one in enumerate(values))
+        places: dict[Atom, int] = {atom: k for k, atom in named if isinstance(atom, Name) and atom.id in computed}
         kinds = [places.get(one.atom, one.type) for one in kept]
         key = self.function.node if isinstance(self.function, Func) else self.function
         rule = OwnRule(

@@ -33,10 +33,9 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     substitute,
-    walk,
     zero_of,
 )
-from tapec.syntax.custom_rule import Custom, custom_of, opaque_functions
+from tapec.syntax.custom_rule import Custom, calls_out, custom_of
 from tapec.syntax.types import Array, Scalar, Stack, written
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
@@ -65,8 +64,7 @@ class _Forward:
         self.taken = set(self.types)
         returned = {a.id for a in function.results if isinstance(a, Name)}
         # what nothing comes of but values needs no tangent, which functions that are called as they are have not
-        called = opaque_functions(function.body) or any(map(custom_of, walk(function.body)))
-        targets = returned if called else set(self.types) | returned
+        targets = returned if calls_out(function.body) else set(self.types) | returned
         self.activity = Activity(function, aliases(function), set(sources), targets)
         self.dots: dict[str, str] = {}
 
