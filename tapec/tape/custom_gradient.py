@@ -28,7 +28,7 @@ class _Heads:
         bare = []
         for one in found:
             if one.kind is one.VAR_KEYWORD:
-                raise UsageError(f"`{function.__name__}` has a parameter `{one}`, which {decorator} cannot take")
+                raise UsageError(f"`{_name_of(function)}` has a parameter `{one}`, which {decorator} cannot take")
             bare.append(one.replace(default=one.empty, annotation=one.empty))
         self.text = str(inspect.Signature(bare))[1:-1]
         self.taken = {one.name for one in bare}
@@ -59,6 +59,11 @@ def _accepted(function: Any, named: dict[str, str]) -> list[str]:
 
 def _tuple(names: list[str]) -> str:
     return f"({', '.join(names)},)" if names else "()"
+
+
+def _name_of(function: Any) -> str:
+    """What a user calls a function."""
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def with_gradient(f: Callable[..., Any], decorator: str) -> Any:
@@ -117,20 +122,30 @@ def registered(function: Any, vjp: Any, jvp: Any, result: Any) -> None:
     space = {own["function"]: OpaqueFunction(function, result), own["vjp"]: vjp, own["jvp"]: jvp}
     made = from_text(own["registered"], "\n".join(lines) + "\n", {**space, "__name__": __name__})
     made.__defaults__, made.__kwdefaults__ = defaults
-    title = getattr(function, "__name__", type(function).__name__)
+    title = _name_of(function)
     note_registered(function, Carrier(made, tuple(roles), "register", title, undecorated(rules[0])))
 
 
 def _of_registered(function: Any, rule: Any) -> tuple[_Heads, tuple[Any, Any]]:
     """The parameters of a function that is registered, and their defaults: its own, or those that its rule has."""
-    behind = list(inspect.signature(rule).parameters.values())[2:]
+    try:
+        every = [one for one in inspect.signature(rule).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    except (TypeError, ValueError):
+        every = []
+    if sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in every) < 2:
+        raise UsageError(
+            f"the rule `{_name_of(rule)}` of `{_name_of(function)}` takes too few arguments",
+            hint="it takes the adjoint or tangent, the result, and the arguments of the function",
+        )
+    behind = every[2:]
     try:
         own = list(inspect.signature(undecorated(function) or function).parameters.values())
     except (TypeError, ValueError):
         own = []
     counts = [sum(one.kind is not _OPTION for one in found) for found in (own, behind)]
     extra = any(one.kind is _EXTRA for one in behind)
-    found = own if own and (counts[0] == counts[1] or extra) else behind
+    told = bool(own) and not any(one.kind in (_EXTRA, one.VAR_KEYWORD) for one in own)
+    found = own if told and (counts[0] == counts[1] or extra) else behind
     defaults = tuple(one.default for one in found if one.kind is not _OPTION and one.default is not one.empty)
     options = {one.name: one.default for one in found if one.kind is _OPTION and one.default is not one.empty}
     return _Heads(function, found, "register"), (defaults or None, options or None)

@@ -329,6 +329,11 @@ def a_derivative_that_is_no_function():
 
 
 @misuse
+def a_derivative_of_nothing():
+    tapec.register(reversed_sums.function, lambda dy: dy)
+
+
+@misuse
 def a_number_that_is_called_as_it_is():
     tapec.opaque(1.0)
 

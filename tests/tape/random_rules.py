@@ -56,7 +56,7 @@ class Writer:
         self.rng = random.Random(seed)
         self.values: list[tuple[str, str, str]] = list(FORMULAS)
         self.calls: list[str] = []
-        self.several = False
+        self.registers = False
 
     def rule(self, name: str) -> tuple[list[str], list[str]]:
         rng = self.rng
@@ -74,16 +74,23 @@ class Writer:
         result = f"({value}, 2.0 * x)" if several else value
         tangent = f"({dot}, 2.0 * dx)" if several else dot
         push = ["def push(dx, dz):", f"    return {tangent}"]
-        form = rng.choice(("gradient", "jvp", "defjvp", "both"))
+        form = rng.choice(("gradient", "jvp", "defjvp", "both", "vjp=", "jvp="))
         jvp = [f"@{name}.defjvp", f"def {name}_jvp(primals, tangents):", "    x, z = primals", "    dx, dz = tangents"]
         jvp += [f"    {one}" for one in (*lines, f"return {result}, {tangent}")]
         inner = {"gradient": (*lines, *pull, f"return {result}, pull")}
         inner |= {"jvp": (*lines, *push, f"return {result}, push")}
-        inner |= {"both": inner["gradient"], "defjvp": (f"return {result}",)}
+        inner |= {"both": inner["gradient"], "defjvp": (f"return {result}",), "vjp=": (), "jvp=": ()}
         decorator = "custom_gradient" if form in ("gradient", "both") else "custom_jvp"
         ruled = [f"@tapec.{decorator}", head, *(f"    {one}" for one in inner[form])]
         if form in ("both", "defjvp"):
             ruled += jvp
+        if form in ("vjp=", "jvp="):
+            self.registers = True
+            rule = f"def {name}_rule(d, y, x, z{default}):"
+            taken = "dx, dz = d" if form == "jvp=" else f"{dy[0]} = d" if several else "dy = d"
+            rule_body = (taken, *lines, f"return {tangent}" if form == "jvp=" else pull[1].strip())
+            ruled = [*plain, f"{name} = Unreadable({name})", rule, *(f"    {one}" for one in rule_body)]
+            ruled += [f"tapec.register({name}, {form}{name}_rule)"]
         picked = "[0]" if several else ""
         # other rules may be made of this one
         self.values.append(
@@ -109,7 +116,7 @@ class Writer:
         whole, single = inner.format(x="x", z="w"), inner.format(x="x[i]", z="w[0]")
         caller = caller.replace("{f}", call.format(x=whole, z="w")).replace("{fi}", call.format(x=single, z=z))
         texts = []
-        inside = rng.random() < 0.4
+        inside = rng.random() < 0.4 and not self.registers
         for k in range(2):
             body = [f"    {line}" for line in caller.split("\n")]
             definitions = [line for rule in rules for line in rule[k]]
@@ -121,12 +128,23 @@ class Writer:
         return texts[0], texts[1]
 
 
+class Unreadable:
+    """A function that is called as it is."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
 def times(k: Any, one: Any) -> Any:
     return k * one
 
 
 def made(text: str) -> Any:
     space = {"np": np, "tapec": tapec, "functools": functools, "math": math, "times": times, "__name__": __name__}
+    space["Unreadable"] = Unreadable
     return from_text("loss", text, space)
 
 
