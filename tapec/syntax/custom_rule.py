@@ -76,6 +76,11 @@ class Opaque(str):
         made.compiled, made.python = compiled, python
         return made
 
+    @property
+    def shown(self) -> str:
+        """What the user calls it."""
+        return self.rpartition("__")[0]
+
 
 def custom_of(stmt: Stmt) -> tuple[Custom, tuple[str, ...], tuple[Atom, ...]] | None:
     """The operation with a rule of its own that a statement is, its targets and its arguments; None for others."""
@@ -89,15 +94,16 @@ def custom_of(stmt: Stmt) -> tuple[Custom, tuple[str, ...], tuple[Atom, ...]] | 
 
 def calls_out(block: Block) -> bool:
     """Whether a block has operations with rules of their own, or calls functions as they are."""
-    return any(type(fn) is Custom or type(fn) is Opaque for stmt in walk(block) for fn in _called(stmt))
+    return any(type(fn) is Custom or type(fn) is Opaque for stmt in walk(block) for fn in called(stmt))
 
 
 def opaque_functions(block: Block) -> dict[str, Opaque]:
     """The functions that a block calls as they are, by name."""
-    return {str(fn): fn for stmt in walk(block) for fn in _called(stmt) if isinstance(fn, Opaque)}
+    return {str(fn): fn for stmt in walk(block) for fn in called(stmt) if isinstance(fn, Opaque)}
 
 
-def _called(stmt: Stmt) -> Iterator[str]:
+def called(stmt: Stmt) -> Iterator[str]:
+    """The names of what a statement itself calls."""
     if isinstance(stmt, Call):
         yield stmt.function
     yield from (op.fn for op in operations(stmt))

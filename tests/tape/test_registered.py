@@ -135,6 +135,12 @@ def test_tuples_and_options_in_compiled_code():
     np.testing.assert_allclose(tape.gradient(y, v), wanted, rtol=1e-13)
 
 
+def test_explain_says_what_python_runs():
+    told = tapec.explain(lambda x: np.sum(sums(x)), signature="f8[:]")
+    (said,) = (limit for limit in told.limits if "object mode" in limit)
+    assert said.startswith("functions that Python runs, called through Numba's object mode: `cumsum` (line ")
+
+
 def test_results_that_are_not_what_they_were_said_to_be():
     short = tapec.opaque(lambda x: (x, 1.0), ("f8[:]", "f8", "i8"))
     with pytest.raises(TypeError, match="returned 2 values, not 3"), interpreted():
