@@ -9,7 +9,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from tapec.analyses.activity import call_operands, differentiable_operands
 from tapec.errors import NotDifferentiable, Span, UnsupportedSyntax, UsageError
 from tapec.frontend.allocation import dim, dim_key
 from tapec.frontend.closures import Held, taken
@@ -39,21 +38,14 @@ from tapec.frontend.values import (
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Call,
     Name,
     Op,
-    Push,
-    Stmt,
-    Store,
-    changed,
-    reads,
-    walk,
-    writes,
     written_in,
 )
 from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array
+from tapec.tape.outside_values import values_from_outside
 from tapec.tape.own_rule import OwnRule
 from tapec.tape.rule_lowering import PULLBACK, TANGENT, VARIABLES, leaves_of
 from tapec.transforms.nested import parameter_names
@@ -158,7 +150,7 @@ class Carrier(Held):
             ev.fail(UnsupportedSyntax, message, node, hint="return numbers, arrays, and tuples of those")
         region = with_changes(ev, freeze(block[start:]), node)
         operands = [leaf for one in given for leaf in leaves_of(one)]
-        outside = _outside(ev, region, values, operands)
+        outside = values_from_outside(ev, region, values, operands)
         variables = self._variables(ev, functions, outside)
         operands += variables
         outside = [name for name in outside if all(one.atom != Name(name) for one in variables)]
@@ -388,37 +380,3 @@ def _with_leaves(ev: Evaluator, result: Any, leaves: Iterator[Sym]) -> Any:
     if isinstance(result, Rebuilt):
         return gathered(ev, Rebuilt(result.keys, tuple(_with_leaves(ev, one, leaves) for one in result.items)))
     return result
-
-
-def _outside(ev: Evaluator, region: Block, values: list[Sym], operands: list[Sym]) -> list[str]:
-    """The floats on which values depend with a derivative, and which neither a region computes nor operands are."""
-    stmts = list(walk(region))
-    inside = written_in(region)
-    known = {one.atom.id for one in operands if isinstance(one.atom, Name)}
-    needed = {one.atom.id for one in values if isinstance(one.atom, Name)}
-    memory: frozenset[str] = frozenset().union(*(ev.roots.get(name, frozenset()) for name in needed))
-    before = -1
-    while before != len(needed):
-        before = len(needed)
-        for stmt in stmts:
-            changes = any(ev.roots_of(name) & memory for name in changed(stmt))
-            if not changes and not needed & {*writes(stmt)}:
-                continue
-            for name in _flowing(stmt):
-                if ev.types[name].is_float and name not in needed:
-                    needed.add(name)
-                    memory |= ev.roots.get(name, frozenset())
-    found = needed - inside - known - ev.constants.keys()
-    # in the order in which they are read
-    return list(dict.fromkeys(name for stmt in stmts for name in reads(stmt) if name in found))
-
-
-def _flowing(stmt: Stmt) -> list[str]:
-    match stmt:
-        case Assign(value=value):
-            return list(differentiable_operands(value))
-        case Store(value=Name(id=name)) | Push(value=Name(id=name)):
-            return [name]
-        case Call():
-            return list(call_operands(stmt))
-    return []
