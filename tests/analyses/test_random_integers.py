@@ -90,7 +90,7 @@ def test_what_is_proved_holds(seed):
             proved = {
                 "apart": integers.apart(sums[one], sums[other], loops[var]),
                 "later": integers.apart(sums[one], sums[other], loops[var], later=True),
-                "meet": integers.never_meet(sums[one], sums[other], around),
+                "meet": integers.never_equal(sums[one], sums[other], around),
             }
             for now, then, later in _pairs(runs, nest.loops[:depth]):
                 moved = now[var] != then[var]
