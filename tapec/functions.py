@@ -54,8 +54,9 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> CustomFunct
 
     f        returns its value, which is a number, an array, or a structure of those, and a function from the value's
              adjoint to the arguments' adjoints: one, or a tuple with one for each argument, None for those without
-             derivative.  It takes the adjoints of a tuple one by one.  Parameters that are given by name alone are
-             options, without derivative
+             derivative.  It takes the adjoints of a tuple one by one.  If it has a parameter `variables`, it is given
+             the variables that the function reads in a tape, and returns a pair: those adjoints, and a list of theirs.
+             Parameters of `f` that are given by name alone are options, without derivative
     returns  a function of the same arguments that returns the value alone.  Its `defjvp(jvp)` says the tangents as
              well; see `custom_jvp`
     raises   UsageError for what is no function with Python source
@@ -116,10 +117,11 @@ def _with_gradient(f: Callable[..., Any], decorator: str) -> Any:
 def opaque(f: Callable[P, R], result: Any = None) -> Callable[P, R]:
     """Have differentiated code call a function as it is, whatever it is: its source is not read.
 
-    f        a function of numbers and arrays by position, which returns one number or array: of a C library (ctypes),
-             of Numba, or any Python callable, which compiled code calls through Numba's object mode
-    result   the type of what it returns, in Numba's notation: "f8", "f8[:, :]"; by default that of what it returns for
-             arguments of ones
+    f        a function of numbers, arrays, and objects that are known, such as text, which returns a number, an array,
+             or a tuple of those: of a C library (ctypes), of Numba, or any Python callable, which compiled code calls
+             through Numba's object mode
+    result   the type of what it returns, in Numba's notation: "f8", "f8[:, :]", ("f8", "f8[:]"); by default that of
+             what it returns for arguments of ones
     returns  a function of the same arguments
     raises   UsageError for what cannot be called
 
