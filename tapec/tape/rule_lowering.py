@@ -149,9 +149,9 @@ class RuleLowering:
         likes = self.shapes if pulls else self.operands
         leaves = iter([self._given(*one) for one in zip(given, rule.taken_types(self.role), likes, strict=True)])
         atoms: list[Atom | None]
+        ev.span = self.span
         try:
             found = ev.apply(self.function, [self._filled(one, leaves) for one in takes], self.named, None)
-            ev.span = self.span
             shapes = self.operands if pulls else self.shapes
             needed = self.needed if pulls and self.needed is not None else [True] * len(shapes)
             targets = iter(list(zip(shapes, needed, strict=True)))

@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tapec.analyses.activity import reach
-from tapec.analyses.aliases import aliases, is_memory
+from tapec.analyses.activity import Activity, reach
+from tapec.analyses.aliases import Aliases, aliases, is_memory
 from tapec.errors import Span
 from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
     Break,
+    Const,
     Expr,
     For,
     Function,
@@ -28,10 +29,12 @@ from tapec.syntax.core import (
     Loop,
     Name,
     Op,
+    Print,
     Return,
     Stmt,
     blocks,
     changed,
+    map_blocks,
     operations,
     reads,
     walk,
@@ -103,14 +106,24 @@ def _function(
             value, type_ = Op("copy", (output,)), Array(type_.dtype, type_.ndim)
         out.let("result", value, type_)
     results = tuple(Name(stmt.target) for stmt in out.out if isinstance(stmt, Assign))
-    body = (*block, *out.out, Return(results, span))
+    body = (*_silent(block), *out.out, Return(results, span))
     return Function("linear", (*inputs, *sorted(outside)), body, own, again=True)
+
+
+def _silent(block: Block) -> Block:
+    """The statements without what prints: adjoints are zero there."""
+    return tuple(map_blocks(stmt, _silent) for stmt in block if not isinstance(stmt, Print))
 
 
 def not_linear(function: Function, inputs: Sequence[str]) -> NotLinear | None:
     """What says that a function is not linear in parameters; None where it is, but for a constant."""
-    varying = _varying(function, inputs)
+    classes = aliases(function)
+    edges = _edges(function, classes)
+    found = reach({_key(name, function, classes) for name in inputs}, edges)
+    varying = frozenset(name for name in function.types if _key(name, function, classes) in found)
     own = function.types
+    if (stopped := _stopped(function, inputs, varying, edges, classes)) is not None:
+        return stopped
     made = forward(function, tuple(inputs))
 
     def reading(stmt: Stmt) -> bool:
@@ -134,22 +147,53 @@ def _leaves(stmt: Stmt) -> bool:
     return isinstance(stmt, Break)
 
 
-def _varying(function: Function, inputs: Sequence[str]) -> frozenset[str]:
-    """The names that depend on some parameters, in whatever way, but by their extents."""
-    classes = aliases(function)
-
-    def key(name: str) -> str:
-        return classes.find(name) if is_memory(function.types.get(name)) else name
-
-    edges: dict[str, set[str]] = {}
+def _stopped(
+    function: Function, inputs: Sequence[str], varying: frozenset[str], edges: dict[str, set[str]], classes: Aliases
+) -> NotLinear | None:
+    """What says that results depend on parameters in another way than by derivatives: steps, or what is stopped."""
+    results = {result.id for result in function.results if isinstance(result, Name)}
+    activity = Activity(function, classes, set(inputs), results)
+    wanted = {_key(name, function, classes) for name in results}
     for stmt in walk(function.body):
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "dim":
-            continue
+        for name in {*writes(stmt), *changed(stmt)} & varying:
+            if not function.types[name].is_float or activity.varies(name):
+                continue
+            if reach({_key(name, function, classes)}, edges) & wanted:
+                return NotLinear(getattr(stmt, "span", None))
+    return None
+
+
+def _key(name: str, function: Function, classes: Aliases) -> str:
+    return classes.find(name) if is_memory(function.types.get(name)) else name
+
+
+def _is_zero(value: Expr | None, made_by: Mapping[str, Expr]) -> bool:
+    """Whether a number is zero, of whatever sign, if it is finite times what it is computed from."""
+    match made_by.get(value.id, value) if isinstance(value, Name) else value:
+        case Const(value=number):
+            return number == 0.0
+        case Op(fn="*", args=(first, second)):
+            return _is_zero(first, made_by) or _is_zero(second, made_by)
+        case Op(fn=fn, args=(first, *_)) if fn.startswith("cast.") or fn == "np.copysign":
+            return _is_zero(first, made_by)
+    return False
+
+
+def _edges(function: Function, classes: Aliases) -> dict[str, set[str]]:
+    """From each name, or class of names that share memory, what depends on it in whatever way, but by its extents."""
+    edges: dict[str, set[str]] = {}
+    made_by = {stmt.target: stmt.value for stmt in walk(function.body) if isinstance(stmt, Assign)}
+    for stmt in walk(function.body):
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
+            fn, first = stmt.value.fn, stmt.value.args[0] if stmt.value.args else None
+            # an extent, or a zero whose sign alone depends on anything, as products of complex numbers have
+            if fn == "dim" or (fn == "stop_gradient" and _is_zero(first, made_by)):
+                continue
         inner = tuple(one for block in blocks(stmt) for one in block)
         made = {*writes(stmt), *changed(stmt)}
         for one in walk(inner):
             made |= {*writes(one), *changed(one)}
         for name in reads(stmt):
-            edges.setdefault(key(name), set()).update(map(key, made))
-    found = reach({key(name) for name in inputs}, edges)
-    return frozenset(name for name in function.types if key(name) in found)
+            targets = (_key(one, function, classes) for one in made)
+            edges.setdefault(_key(name, function, classes), set()).update(targets)
+    return edges

@@ -142,6 +142,10 @@ def test_what_is_not_linear():
         lambda x: (x, lambda dy: dy * dy),
         lambda x: (x, lambda dy: 2.0 * dy if dy > 0.0 else dy),
         lambda x: (x, lambda dy: dy / (1.0 + dy)),
+        # the derivative by the adjoint is zero, or less than all
+        lambda x: (x, lambda dy: tapec.stop_gradient(dy) * 2.0 * x),
+        lambda x: (x, lambda dy: dy + np.floor(dy)),
+        lambda x: (x, lambda dy: x * (dy > 0.0)),
     )
     for rule in rules:
         with pytest.raises(NoTranspose, match="it is not linear"), interpreted():
@@ -156,6 +160,20 @@ def test_what_is_not_linear():
 
     with pytest.raises(NoTranspose, match="it is not linear"), interpreted():
         tapec.jvp(gathered, (X,), (X,))
+
+
+def test_what_rules_print_is_printed_in_their_own_mode(capsys):
+    @custom_gradient
+    def told(x):
+        def gradient(dy):
+            print("pulled", dy)
+            return 2.0 * x * dy
+
+        return x * x, gradient
+
+    with interpreted():
+        assert tapec.jvp(told, (3.0,), (1.0,)) == (9.0, 6.0) and tapec.grad(told)(3.0) == 6.0
+    assert capsys.readouterr().out == "pulled 1.0\n"
 
 
 def test_linear_rules_of_every_kind():
