@@ -15,7 +15,8 @@ from tapec.api import grad
 from tapec.bound import unbound
 from tapec.errors import GradientMismatch, NoTranspose, UsageError
 from tapec.frontend.source import parameters
-from tapec.products import jvp, plain_function, vjp
+from tapec.plain_functions import plain_function
+from tapec.products import jvp, vjp
 
 _SEED = 20_001
 _files = itertools.count(1)

@@ -8,7 +8,7 @@ from typing import Any, Unpack, overload
 from tapec.callables import CustomFunction, P, R, TapeFunction
 from tapec.errors import UsageError
 from tapec.on_demand import load
-from tapec.options import Keywords, Options, chosen, no_limit
+from tapec.options import Keywords, Options, chosen, no_aux, no_limit
 
 
 @overload
@@ -38,7 +38,7 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
     >>> slope(2.0)
     12.0
     """
-    wanted = no_limit(chosen(options), "tapec.function") if options else None
+    wanted = no_aux(no_limit(chosen(options), "tapec.function"), "tapec.function") if options else None
     return _compiled(f, wanted) if f is not None else lambda given: _compiled(given, wanted)
 
 

@@ -18,7 +18,7 @@ from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.functions import custom_gradient, opaque
 from tapec.jacobians import jacfwd
-from tapec.products import plain_function
+from tapec.plain_functions import plain_function
 from tapec_runtime.variables import Variable
 
 

@@ -31,8 +31,9 @@ The keywords that most functions take are on the page of [options](options.md), 
 # subject, what it is for, and its names; `page` proves that none is left out
 SUBJECTS = (
     ("Gradients", "grad value_and_grad check_grads"),
-    ("Directions and pullbacks", "jvp vjp"),
-    ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp"),
+    ("Directions and pullbacks", "jvp vjp jvp_fun vjp_fun linearize LinearMap"),
+    ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp hessp hessian_diag gnvp"),
+    ("Batches", "vmap"),
     ("Solutions", "implicit_root fixed_point"),
     ("Generated source", "emit explain"),
     ("Memory", "checkpointed"),

@@ -66,6 +66,6 @@ def _positions(function: object, wrt: str | None) -> tuple[int, ...] | None:
         return None
     from tapec.backend.program import resolve_wrt
     from tapec.cli.target_argument import sources
-    from tapec.products import plain_function
+    from tapec.plain_functions import plain_function
 
     return resolve_wrt(plain_function(function), sources(wrt))[0]

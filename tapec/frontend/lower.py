@@ -51,7 +51,7 @@ from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.values import Complex, Contents, Items, Lst, Record, SameAs, Static, Sym, Tup, Value, describe
-from tapec.syntax.core import Atom, Block, Function, Name, Return
+from tapec.syntax.core import Atom, Block, Function, Name, Return, changed, walk
 from tapec.syntax.types import Array
 
 
@@ -87,6 +87,14 @@ class Lowered:
     stretches: bool = False
     unsteady: bool = False
     boundscheck: bool = False
+
+    @property
+    def written(self) -> frozenset[str]:
+        """The parameters whose memory the function may store into."""
+        arrays = {array for stmt in walk(self.function.body) for array in changed(stmt)}
+        return frozenset(self.function.params).intersection(
+            root for array in arrays for root in self.roots.get(array, (array,))
+        )
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -280,7 +288,7 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
         case Sym():
             leaves.append(value.atom)
             return len(leaves) - 1, value.type
-        case Tup(items=items, cls=cls):
+        case Tup(items=items, cls=cls) | Record(items=items, cls=cls):
             return ("tuple", cls, [flatten_result(ev, item, leaves, span) for item in items])
         case Lst():
             contents = ev.heap[value]
