@@ -11,7 +11,7 @@ from tapec.api import emit, grad, value_and_grad
 from tapec.batching import vmap
 from tapec.check import check_grads
 from tapec.explanation import explain
-from tapec.functions import custom_gradient, function, opaque, register
+from tapec.functions import custom_gradient, custom_jvp, function, opaque, register
 from tapec.gradient_tape import GradientTape
 from tapec.implicit import fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
@@ -38,6 +38,7 @@ __all__ = [
     "complex128",
     "constant",
     "custom_gradient",
+    "custom_jvp",
     "emit",
     "explain",
     "fixed_point",

@@ -197,7 +197,7 @@ def _turned(value: Any, axis: Any) -> Any:
     if isinstance(value, (tuple, list, dict)):
         return _of_kind(value, tuple([_turned(item, axis) for item in _items(value)]))
     if np.ndim(value) == 0:
-        raise ValueError("vmap goes over an axis of arrays, and a number has none")
+        raise ValueError("vmap goes over an axis of arrays, and a number has none: in_axes has None for what is shared")
     return value if axis == 0 else np.moveaxis(value, axis, 0)
 
 

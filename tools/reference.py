@@ -39,7 +39,7 @@ SUBJECTS = (
     ("Generated source", "emit explain"),
     ("Memory", "checkpointed"),
     ("Tapes", "GradientTape Variable constant function IndexedSlices UnconnectedGradients"),
-    ("Derivatives of your own", "custom_gradient stop_gradient opaque register"),
+    ("Derivatives of your own", "custom_gradient custom_jvp stop_gradient opaque register"),
 )
 NUMBERS = "float32 float64 complex64 complex128 int32 int64"
 # what compiled programs call

@@ -45,6 +45,7 @@ from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, set
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
 from tapec.frontend.extent_sums import Alike
+from tapec.frontend.opaque_calls import registered
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
@@ -255,7 +256,12 @@ def lower(
         values.append(values[given.position] if isinstance(given, SameAs) else parameter(label, given))
     try:
         keywords = dict(zip(names[positional:], values[positional:], strict=False))
-        result = inline.call_function(ev, function, values[:positional], keywords, None)
+        own = registered(function)
+        if own is None:
+            result = inline.call_function(ev, function, values[:positional], keywords, None)
+        else:
+            ev.source_of(function)
+            result = own(ev, values[:positional], keywords, None)
     except DeadCode:
         result = Static(None)
     leaves: list[Atom] = []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend.closures import Held
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
 from tapec.options import Keywords
@@ -24,13 +25,20 @@ from tapec.transforms.seed_shapes import with_checked_seeds
 
 
 @dataclass(frozen=True)
-class Derived:
+class Derived(Held):
     """A derivative of a function that exists only while its caller is lowered."""
 
     callee: Value
     kind: str
     wrt: Any
     has_aux: bool = False
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        return (self.callee,)
+
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> Derived:
+        return replace(self, callee=values[0])
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return called_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node, self.has_aux)

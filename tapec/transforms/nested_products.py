@@ -17,6 +17,7 @@ from tapec.analyses.aliases import aliases
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.allocation import dim
+from tapec.frontend.closures import Held
 from tapec.frontend.evaluator import Evaluator, Frame
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
@@ -221,7 +222,7 @@ class _Moment:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pullback:
+class _Pullback(Held):
     """What `vjp` gives beside the value.
 
     moment      what variables and lists were before the function ran
@@ -235,6 +236,15 @@ class _Pullback:
     block: list[Any]
     end: int
     roots: frozenset[str]
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        return (self.callee, *self.primals)
+
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> _Pullback:
+        callee, *primals = values
+        roots = frozenset(name for names in ev.roots.values() for name in names)
+        return _Pullback(callee, tuple(primals), self.wrt, _Moment.now(ev), ev.block, len(ev.block), roots)
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if len(args) != 1 or kwargs:
