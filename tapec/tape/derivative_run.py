@@ -27,6 +27,7 @@ from tapec.syntax.custom_rule import opaque_functions
 from tapec.tape.decisions import Decisions, checks
 from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.inputs import InputLeaf
+from tapec.tape.packed_inputs import taking_inputs
 from tapec.tape.snapshots import snapshot
 from tapec_runtime.locking import compiling, jit_is_off
 
@@ -87,7 +88,7 @@ class CompiledDerivative:
     def machine_code(self) -> Any:
         """The derivative, compiled by the first who asks."""
         if self.jitted is None:
-            self.jitted = compile_function(self.program)
+            self.jitted = taking_inputs(self.derivative, compile_function(self.program))
         return self.jitted
 
     def patiently(self, *arguments: Any) -> Any:
@@ -97,7 +98,7 @@ class CompiledDerivative:
     def interpreted(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python."""
         if self.python is None:
-            self.python = _python(self.program)
+            self.python = taking_inputs(self.derivative, _python(self.program))
         with np.errstate(all="ignore"):
             return self.python(*[np.float64(a) if type(a) is float else a for a in arguments])
 

@@ -169,7 +169,7 @@ def _call(
         derivative.inputs if called else (),
         tuple(zeros) if called else (),
         called and form == "gradient",
-        len(derivative.function.results) - len({p for ps in derivative.adjoints if ps for p in ps}),
+        derivative.first,
         derivative.adjoints,
     )
     if not plan.branching[targets, sources, form]:
@@ -202,7 +202,7 @@ def _program(
 def _derived(plan: TapePlan, request: GradientRequest) -> CompiledDerivative:
     check_parts(request)
     try:
-        made = derive(request, prepare if plan.options.fast else None)
+        made = derive(request, prepare if plan.options.fast else None, packs=plan.options.fast)
     except LoweringError:
         raise
     except TapecError as error:
