@@ -7,7 +7,7 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -16,7 +16,7 @@ from tapec.backend.carrier import written
 from tapec.bound import Bound
 from tapec.callables import R
 from tapec.captured import by_what_is_held
-from tapec.errors import UsageError
+from tapec.errors import TapecError, UsageError
 from tapec.frontend.source import parameters, undecorated
 from tapec.on_demand import CALLS, load
 from tapec.options import Keywords, Options, chosen
@@ -156,7 +156,7 @@ def _jvp(bound: Bound, primals: Any, tangents: Any, options: Options) -> tuple[A
         )
     primals, tangents = (_plain(function, variables.plain(tuple(given))) for given in (primals, tangents))
     moving = tuple(k for k, t in enumerate(tangents) if t is not None)
-    seeds = []
+    seeds: dict[int, list[Any]] = {}
     for k in moving:
         ours, theirs = _flat(primals[k]), _flat(tangents[k])
         if len(ours) != len(theirs):
@@ -164,13 +164,62 @@ def _jvp(bound: Bound, primals: Any, tangents: Any, options: Options) -> tuple[A
         what = f"the tangent of argument {k}"
         if any((tangent is None) != (primal is None) for tangent, primal in zip(theirs, ours, strict=True)):
             raise UsageError(f"{what} has None where a number has to be, or a number where there is None")
-        seeds += [_shaped(t, p, what) for t, p in zip(theirs, ours, strict=True) if p is not None]
-    made = _seeded(function, "jvp", moving, len(primals), len(seeds), options)
-    value, tangent = made(*primals, *seeds)
+        seeds[k] = [_shaped(t, p, what) for t, p in zip(theirs, ours, strict=True) if p is not None]
+
+    def called(given: Sequence[Any], own: list[Any]) -> Any:
+        return _seeded(function, "jvp", moving, len(primals), len(own), options)(*given, *own)
+
+    def packed(given: list[Any]) -> Any:
+        return called(given, [one for k in moving for one in _packed_seeds(given[k], primals[k], seeds[k])])
+
+    found = _packed_result(function, "jvp", options, primals, packed) if structures else None
+    value, tangent = found or called(primals, [one for k in moving for one in seeds[k]])
     if structures:
         derivative = bound.function if isinstance(bound.function, Remade) else None
         value, tangent = (structured.returned(one, originals, derivative) for one in (value, tangent))
     return value, tangent
+
+
+def _packed_seeds(pattern: Any, primal: Any, seeds: list[Any]) -> list[Any]:
+    """Tangents of the numbers and arrays of an argument, packed as it is."""
+    from tapec.backend import packing
+
+    remaining = iter(seeds)
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, tuple):
+            items = [filled(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        return None if value is None else next(remaining)
+
+    return list(packing.numbers_and_arrays(packing.packed_as(pattern, primal, filled(primal))))
+
+
+def _packed_result(
+    function: types.FunctionType,
+    kind: str,
+    options: Options,
+    primals: tuple[Any, ...],
+    then: Callable[[list[Any]], Any],
+) -> Any:
+    """What a program gives that loops over lists, for arguments that are packed; None for one that asks for more."""
+    from tapec.backend.derivative_base import forms_of, packed_arguments
+
+    refused = _not_packed(function, kind, options)
+    given = packed_arguments(primals, (), refused)
+    if given is None:
+        return None
+    try:
+        return then(given)
+    except TapecError:
+        refused.add(forms_of(given))
+        return None
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _not_packed(function: types.FunctionType, kind: str, options: Options) -> set[Any]:
+    """The forms of arguments that a program needs as they are."""
+    return set()
 
 
 def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -259,7 +308,12 @@ def _vjp(
     plain = _plain(function, primals)
     wanted = own if by is None else [own[k] for k in sorted(by)]
     wrt = tuple(k for k in wanted if _differentiable(plain[k], k))
-    value, pull = _split_reversal(function, wrt, plain, options) or _joint_reversal(function, wrt, plain, options)
+
+    def reversed_for(given: Sequence[Any]) -> tuple[Any, Pull]:
+        args = function, wrt, tuple(given), options
+        return _split_reversal(*args) or _joint_reversal(*args)
+
+    value, pull = _packed_result(function, "vjp", options, plain, reversed_for) or reversed_for(plain)
     like = _flat(value)
     derivative = bound.function if isinstance(bound.function, Remade) else None
     natural = structured.returned(value, primals, derivative)

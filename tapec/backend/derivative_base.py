@@ -6,7 +6,7 @@ import collections
 import functools
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from tapec.frontend.jitted import packed, unpacked
 from tapec.frontend.pickled import Files, files_of, give_back
 from tapec_runtime.locking import compiling
 
+# the kinds of derivatives called with arguments that are packed
+PACKED = frozenset({"grad", "value_and_grad", "hvp"})
 # derivatives for arguments that are known while compiling, of one derivative
 _MOST = 32
 
@@ -173,19 +175,42 @@ def _packed_result(
     derivative: Any, request: Request, known: dict[int, Any], converted: list[Any], then: Callable[..., Any]
 ) -> tuple[Any] | None:
     """What a program gives that loops over lists (`packing`); None for a function that asks for more."""
-    if request.kind not in ("grad", "value_and_grad"):
+    if request.kind not in PACKED:
         return None
-    given = [arg if k in known else packing.packed(arg) for k, arg in enumerate(converted)]
-    if all(new is old for new, old in zip(given, converted, strict=True)) or packing.shares(converted, given):
+    own, vector = (converted[:-1], converted[-1:]) if request.kind == "hvp" else (converted, [])
+    given = packed_arguments(own, known, derivative._not_packed)
+    if given is None:
         return None
-    forms = tuple(map(named_tuple_classes.structure, given))
-    if forms in derivative._not_packed or argument_types(tuple(given)) is None:
-        return None
+    if vector:
+        positions, single = derivative.sources
+        pattern, original = (
+            tuple(some[position] for position in positions) if not single else some[positions[0]]
+            for some in (given, own)
+        )
+        vector = [packing.packed_as(pattern, original, vector[0])]
+        if vector[0] is None:
+            return None
     try:
-        return (then(derivative, known, given),)
+        return (then(derivative, known, [*given, *vector]),)
     except TapecError:
-        derivative._not_packed.add(forms)
+        derivative._not_packed.add(forms_of(given))
         return None
+
+
+def packed_arguments(plain: Sequence[Any], known: Collection[int], refused: Collection[Any]) -> list[Any] | None:
+    """Arguments with their lists packed; None where none is, or where a program was `refused` for such forms.
+
+    known  the positions of those that are known while compiling
+    """
+    given = [arg if k in known else packing.packed(arg) for k, arg in enumerate(plain)]
+    if all(new is old for new, old in zip(given, plain, strict=True)) or packing.shares(list(plain), given):
+        return None
+    return None if forms_of(given) in refused or argument_types(tuple(given)) is None else given
+
+
+def forms_of(given: Sequence[Any]) -> tuple[Any, ...]:
+    """What tells arguments that are packed from others for which another program is made."""
+    return tuple(map(named_tuple_classes.structure, given))
 
 
 def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:

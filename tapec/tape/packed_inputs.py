@@ -1,20 +1,24 @@
 """Inputs of a block, packed for a derivative that loops over them, and its adjoints as those of the inputs.
 
-What is packed is a copy of the inputs' elements.  The adjoints of a column are one array, of which each input's is a view.
+What is packed is a copy of the inputs' elements, which the derivative does not write.  The adjoints of a column are one
+array, of which each input's is a view.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from tapec.backend.packing import layout_of, packed_arrays
 from tapec.syntax.types import Scalar
 from tapec.tape.derive import DerivedProgram
 from tapec.transforms.rerolled_loops import Column
+
+# for each array its elements among those of all, and its shape
+Parts = tuple[tuple[slice, tuple[int, ...]], ...]
 
 
 def taking_inputs(derivative: DerivedProgram, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,54 +26,29 @@ def taking_inputs(derivative: DerivedProgram, run: Callable[..., Any]) -> Callab
     return run if derivative.packing is None else _Packed(derivative, run)
 
 
-@dataclass
-class _Layout:
-    """Where the arrays of a column begin, and their extents: the same as long as they have the same `shapes`."""
-
-    shapes: tuple[tuple[int, ...], ...]
-    numbers: tuple[Any, ...]
-    parts: tuple[tuple[slice, tuple[int, ...]], ...]
-
-
 class _Column:
-    """A column, and how it was laid out when it was last packed."""
+    """A column, among inputs, zeros and seeds with some names."""
 
     def __init__(self, column: Column, names: Sequence[str]) -> None:
         self.column = column
         self.pick = itemgetter(*map(names.index, column.names))
         self.of_numbers = isinstance(column.type, Scalar)
-        self.last = _Layout((), (), ())
 
-    def layout(self, values: Sequence[Any]) -> _Layout:
-        """Where each of the inputs is."""
-        shapes = () if self.of_numbers else tuple([value.shape for value in values])
-        found = self.last
-        if shapes != found.shapes:
-            found = self.last = self._layout(shapes)
-        return found
-
-    def packed(self, values: Sequence[Any], layout: _Layout) -> tuple[Any, ...]:
-        """The parameters for the inputs that are given."""
+    def packed(self, given: Sequence[Any]) -> tuple[tuple[Any, ...], Parts]:
+        """The parameters for what is given, and where each input is among the elements."""
+        values = self.pick(given)
         if self.of_numbers:
-            return (_fixed(np.array(values, self.column.type.dtype)),)
-        return (_fixed(np.concatenate([value.ravel() for value in values])), *layout.numbers)
+            numbers = np.array(values, self.column.type.dtype)
+            numbers.flags.writeable = False
+            return (numbers,), ()
+        return packed_arrays(values), layout_of(tuple([value.shape for value in values])).parts
 
-    def _layout(self, shapes: tuple[tuple[int, ...], ...]) -> _Layout:
-        extents = np.array(shapes, np.int64)
-        starts = np.zeros(len(shapes) + 1, np.int64)
-        np.cumsum(extents.prod(axis=1), out=starts[1:])
-        axes = range(len(self.column.extents))
-        numbers = (_fixed(starts), *(_fixed(np.ascontiguousarray(extents[:, axis])) for axis in axes))
-        ends = starts.tolist()
-        parts = tuple((slice(ends[k], ends[k + 1]), shape) for k, shape in enumerate(shapes))
-        return _Layout(shapes, numbers, parts)
-
-    def part(self, whole: Any, place: int, layout: _Layout) -> Any:
+    def part(self, whole: Any, place: int, parts: Parts) -> Any:
         """The adjoint of an input, or what a Jacobian by all has of it."""
         if self.of_numbers:
             found = whole[..., place]
             return found if found.ndim else found[()]
-        part, shape = layout.parts[place]
+        part, shape = parts[place]
         return whole[..., part].reshape(whole.shape[:-1] + shape)
 
 
@@ -105,23 +84,19 @@ class _Packed:
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
         arguments = [given[place] for place in self.left]
-        layouts = []
+        places = []
         for column in self.columns:
-            values = column.pick(given)
-            layouts.append(column.layout(values))
-            arguments += column.packed(values, layouts[-1])
+            packed, parts = column.packed(given)
+            arguments += packed
+            places.append(parts)
         for entries in self.tables:
             numbers = [one if isinstance(one, int) else given[one[0]].shape[one[1]] for one in entries]
-            arguments.append(_fixed(np.array(numbers, np.int64)))
+            arguments.append(np.array(numbers, np.int64))
+            arguments[-1].flags.writeable = False
         found = self.run(*arguments, *self.counts, *given[self.seeds :])
         adjoints = [
-            found[place] if number is None else self.columns[number].part(found[place], own, layouts[number])
+            found[place] if number is None else self.columns[number].part(found[place], own, places[number])
             for place, number, own in self.results
         ]
         return (*found[: self.first], *adjoints)
 
-
-def _fixed(array: Any) -> Any:
-    """What is packed is not written: a store would not reach the inputs."""
-    array.flags.writeable = False
-    return array

@@ -46,8 +46,8 @@ from tapec.syntax.core import (
     changed,
     reads,
     walk,
-    written_in,
     writes,
+    written_in,
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64, Array, Scalar, Type
@@ -362,10 +362,10 @@ class _Rerolling:
             return self._item(head, column, place)
         owners = [self.dims.get(name, ("", 0)) for name in names]
         arrays = tuple(Name(array) for array, _ in owners)
-        if len(set(owners)) == len(values) and len({axis for _, axis in owners}) == 1:
-            if self.inputs.issuperset(array for array, _ in owners):
-                item = self._atom(arrays, body, head)
-                return head.let("n", Op("dim", (item, Const(owners[0][1]))), INT64)
+        one_axis = len(set(owners)) == len(values) and len({axis for _, axis in owners}) == 1
+        if one_axis and self.inputs.issuperset(array for array, _ in owners):
+            item = self._atom(arrays, body, head)
+            return head.let("n", Op("dim", (item, Const(owners[0][1]))), INT64)
         return self._table(values, body, head)
 
     def _table(self, values: tuple[Atom, ...], body: _Body, head: Emitter) -> Atom:
@@ -452,7 +452,7 @@ def _is_of_arrays(stmt: Stmt, types: dict[str, Type]) -> bool:
 
 
 def _ways(run: _Run, length: int) -> Iterable[tuple[int, int]]:
-    """Where iterations may begin in statements that repeat, and how many there are: of what is first and last, fewer."""
+    """Where the iterations of statements that repeat may begin, and how many there may be."""
     for shorter in range(2):
         count = run.count - shorter
         for first in range(run.first, min(run.first + run.period, length)):
@@ -493,7 +493,7 @@ def _key(stmt: Stmt, types: dict[str, Type]) -> object:
         return tuple(one(inner) for inner in stmts)
 
     def one(stmt: Stmt) -> object:
-        kind = type(stmt), stmt.span  # type: ignore[union-attr]
+        kind = type(stmt), stmt.span
         match stmt:
             case Assign(target=target, value=value):
                 return kind, types[target], expression(value)
