@@ -122,11 +122,11 @@ def rerolled(function: Function, inputs: Iterable[str], apart: Sequence[frozense
 
 @dataclass
 class _Run:
-    """Statements that repeat: `count` iterations of `period` statements from `first` on."""
+    """Statements that repeat after a `period`: those from `first` to `stop`."""
 
     first: int
     period: int
-    count: int
+    stop: int
 
 
 @dataclass
@@ -183,7 +183,7 @@ class _Rerolling:
         refused: set[tuple[int, int]] = set()
         while (run := _longest(keys, refused)) is not None:
             refused.add((run.first, run.period))
-            for first, count in _ways(run, len(keys)):
+            for first, count in _ways(run):
                 stmts = self.body[first : first + count * run.period]
                 rest = (*self.body[:first], *self.body[first + len(stmts) :])
                 kept = list(self.columns), dict(self.tables), dict(self.counts)
@@ -194,7 +194,7 @@ class _Rerolling:
                     continue
                 behind = replaced(tuple(self.body[first + len(stmts) :]), values)
                 self.body[first:] = [*loop, *behind]
-                keys[first : first + len(stmts)] = [-first - k - 1 for k in range(len(loop))]
+                keys[first : first + len(stmts)] = [numbers.setdefault(object(), len(numbers)) for _ in loop]
                 refused.clear()
                 break
 
@@ -451,12 +451,12 @@ def _is_of_arrays(stmt: Stmt, types: dict[str, Type]) -> bool:
     return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and isinstance(types.get(stmt.target), Array)
 
 
-def _ways(run: _Run, length: int) -> Iterable[tuple[int, int]]:
+def _ways(run: _Run) -> Iterable[tuple[int, int]]:
     """Where the iterations of statements that repeat may begin, and how many there may be."""
     for shorter in range(2):
-        count = run.count - shorter
-        for first in range(run.first, min(run.first + run.period, length)):
-            if count >= LEAST and first + count * run.period <= run.first + (run.count + 1) * run.period - 1:
+        for first in range(run.first, run.first + run.period):
+            count = (run.stop - first) // run.period - shorter
+            if count >= LEAST:
                 yield first, count
 
 
@@ -469,7 +469,7 @@ def _longest(keys: list[int], refused: set[tuple[int, int]]) -> _Run | None:
         edges = np.flatnonzero(equal[1:] != equal[:-1])
         for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             count = (end - first) // period + 1
-            found = count * period, -period, -first, count
+            found = count * period, -period, -first, end + period
             if count >= LEAST and (first, period) not in refused and (best is None or found > best):
                 best = found
     return None if best is None else _Run(-best[2], -best[1], best[3])
