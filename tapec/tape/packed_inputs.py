@@ -71,7 +71,7 @@ class _Packed:
 
     @staticmethod
     def _entry(entry: Any, names: Sequence[str]) -> Any:
-        return entry if isinstance(entry, int) else (names.index(entry[0]), entry[1])
+        return (names.index(entry[0]), entry[1]) if isinstance(entry, tuple) else entry
 
     def _results(self, sources: Sequence[str]) -> Iterator[tuple[int, int | None, int]]:
         """For each source the place of its adjoint among the results, its column, and its place there."""
@@ -90,8 +90,9 @@ class _Packed:
             arguments += packed
             places.append(parts)
         for entries in self.tables:
-            numbers = [one if isinstance(one, int) else given[one[0]].shape[one[1]] for one in entries]
-            arguments.append(np.array(numbers, np.int64))
+            # integers are int64, as in the program
+            numbers = [given[one[0]].shape[one[1]] if isinstance(one, tuple) else one for one in entries]
+            arguments.append(np.array(numbers, float if type(numbers[0]) is float else np.int64))
             arguments[-1].flags.writeable = False
         found = self.run(*arguments, *self.counts, *given[self.seeds :])
         adjoints = [

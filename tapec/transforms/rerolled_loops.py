@@ -12,7 +12,7 @@ values of a dict.  So the statements of each item stand there by themselves.  Ru
 loop if they come from the same lines, are alike, and what stands in one place in all of them is one of these:
 
 a name that the iteration itself defines          the value of the iteration before: it is loop-carried
-the same in all of them                           integers that are counted, or are in a table
+the same in all of them                           numbers that are counted, or are in a table
 inputs of one type: they are packed, as `Column` says
 
 Extents are not part of a type.  What is only alike stays as it is.
@@ -23,8 +23,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from tapec.syntax.core import (
     Assign,
@@ -52,15 +50,14 @@ from tapec.syntax.core import (
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64, Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
+from tapec.transforms.repeated_statements import LEAST, key, longest, ways
 
-# of fewer iterations a program is compiled for each number
-LEAST = 4
 # statements of a loop without loops or arrays in it: it runs faster written out
 _LONG = 200
 # operations of which an integer operand need not be a literal
 _COUNTED = frozenset({"load", "slice", "empty", "zeros", "+", "-", "*", "<", ">", "<=", ">=", "==", "!="})
 # an entry of a table: a number, or an extent of an input
-Entry = int | tuple[str, int]
+Entry = int | float | tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ class Rerolled:
     """A program with loops for what was written out.  Its parameters: `inputs`, then those of columns, tables, counts.
 
     inputs   the inputs that are what they were
-    tables   arrays of integers: a parameter and the entries of each
+    tables   arrays of numbers: a parameter and the entries of each
     counts   numbers of iterations: a parameter and the number of each
     """
 
@@ -118,15 +115,6 @@ def rerolled(function: Function, inputs: Iterable[str], apart: Sequence[frozense
     worker = _Rerolling(function, set(inputs), apart)
     worker.run()
     return worker.made() if worker.counts else None
-
-
-@dataclass
-class _Run:
-    """Statements that repeat after a `period`: those from `first` to `stop`."""
-
-    first: int
-    period: int
-    stop: int
 
 
 @dataclass
@@ -168,7 +156,7 @@ class _Rerolling:
                 case _:
                     self.body.append(stmt)
         self.columns: list[Column] = []
-        self.tables: dict[tuple[Entry, ...], str] = {}
+        self.tables: dict[tuple[str, ...], tuple[tuple[Entry, ...], str]] = {}
         self.counts: dict[int, str] = {}
 
     def _packs(self, name: str) -> bool:
@@ -179,11 +167,11 @@ class _Rerolling:
     def run(self) -> None:
         """Roll what can be, the longest runs first."""
         numbers: dict[object, int] = {}
-        keys = [numbers.setdefault(_key(stmt, self.types), len(numbers)) for stmt in self.body]
+        keys = [numbers.setdefault(key(stmt, self.types), len(numbers)) for stmt in self.body]
         refused: set[tuple[int, int]] = set()
-        while (run := _longest(keys, refused)) is not None:
+        while (run := longest(keys, refused)) is not None:
             refused.add((run.first, run.period))
-            for first, count in _ways(run):
+            for first, count in ways(run):
                 stmts = self.body[first : first + count * run.period]
                 rest = (*self.body[:first], *self.body[first + len(stmts) :])
                 kept = list(self.columns), dict(self.tables), dict(self.counts)
@@ -212,7 +200,7 @@ class _Rerolling:
             if name in read:
                 out.assign(name, Op("dim", (Name(array), Const(axis))))
         inputs = tuple(name for name in self.function.params if name not in packed)
-        tables = tuple((name, entries) for entries, name in self.tables.items())
+        tables = tuple((name, entries) for entries, name in self.tables.values())
         counts = tuple((name, count) for count, name in self.counts.items())
         params = [name for column in self.columns for name in column.params]
         params += [name for name, _ in (*tables, *counts)]
@@ -375,17 +363,19 @@ class _Rerolling:
                 if value.id not in self.dims:
                     raise _Unlike
                 entries.append(self.dims[value.id])
-            elif type(value.value) is int:
+            elif type(value.value) is int or type(value.value) is float:
                 entries.append(value.value)
             else:
                 raise _Unlike
+        dtype = "float64" if isinstance(values[0], Const) and type(values[0].value) is float else "int64"
         counted = self._counted(entries, body, head)
         if counted is not None:
             return counted
-        key = tuple(entries)
-        if key not in self.tables:
-            self.tables[key] = self.emitter.fresh("numbers", Array("int64", 1, "C", True))
-        return head.let("n", Op("load", (Name(self.tables[key]), Name(body.counter))), INT64)
+        # `-0.0` is not `0.0`, nor `1` `1.0`
+        whole = tuple(map(repr, entries))
+        if whole not in self.tables:
+            self.tables[whole] = tuple(entries), self.emitter.fresh("numbers", Array(dtype, 1, "C", True))
+        return head.let("n", Op("load", (Name(self.tables[whole][1]), Name(body.counter))), Scalar(dtype))
 
     def _counted(self, entries: Sequence[Entry], body: _Body, head: Emitter) -> Atom | None:
         """The integers of an iteration that are counted with it."""
@@ -449,70 +439,3 @@ class _Rerolling:
 def _is_of_arrays(stmt: Stmt, types: dict[str, Type]) -> bool:
     """Whether a statement makes an array, or takes one as a whole."""
     return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and isinstance(types.get(stmt.target), Array)
-
-
-def _ways(run: _Run) -> Iterable[tuple[int, int]]:
-    """Where the iterations of statements that repeat may begin, and how many there may be."""
-    for shorter in range(2):
-        for first in range(run.first, run.first + run.period):
-            count = (run.stop - first) // run.period - shorter
-            if count >= LEAST:
-                yield first, count
-
-
-def _longest(keys: list[int], refused: set[tuple[int, int]]) -> _Run | None:
-    """The statements that repeat, as many as there are; of several periods the shortest."""
-    numbers = np.array(keys)
-    best: tuple[int, int, int, int] | None = None
-    for period in range(1, len(keys) // LEAST + 1):
-        equal = np.concatenate(([False], numbers[:-period] == numbers[period:], [False]))
-        edges = np.flatnonzero(equal[1:] != equal[:-1])
-        for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            count = (end - first) // period + 1
-            found = count * period, -period, -first, end + period
-            if count >= LEAST and (first, period) not in refused and (best is None or found > best):
-                best = found
-    return None if best is None else _Run(-best[2], -best[1], best[3])
-
-
-def _key(stmt: Stmt, types: dict[str, Type]) -> object:
-    """What statements of one loop have in common: their kind, types, and lines."""
-
-    def atom(value: Atom) -> object:
-        if isinstance(value, Name):
-            return types.get(value.id, value.id)
-        number = value.value
-        return INT64 if type(number) is int else Scalar("float64") if type(number) is float else value
-
-    def expression(value: Expr) -> object:
-        if isinstance(value, Op):
-            return value.fn, *map(expression, value.args)
-        return atom(value)
-
-    def block(stmts: Block) -> object:
-        return tuple(one(inner) for inner in stmts)
-
-    def one(stmt: Stmt) -> object:
-        kind = type(stmt), stmt.span
-        match stmt:
-            case Assign(target=target, value=value):
-                return kind, types[target], expression(value)
-            case Store(array=array, index=index, value=value, accumulate=accumulate):
-                return kind, types[array], tuple(map(atom, index)), atom(value), accumulate
-            case If(test=test, body=body, orelse=orelse):
-                return kind, atom(test), block(body), block(orelse)
-            case For(start=start, stop=stop, step=step, body=body):
-                marks = stmt.parallel, stmt.slots, stmt.independent
-                return kind, atom(start), atom(stop), atom(step), block(body), marks
-            case Loop(body=body):
-                return kind, block(body)
-            case Push(stack=stack, value=value):
-                return kind, types[stack], atom(value)
-            case Raise(exception=exception, args=args, cls=cls, users=users):
-                return kind, exception, tuple(map(atom, args)), cls, users
-            case Call(targets=targets, function=function, args=args, changes=changes):
-                return kind, tuple(types[one] for one in targets), function, tuple(map(atom, args)), changes
-        # what prints or leaves is not moved
-        return kind, stmt.key
-
-    return one(stmt)

@@ -304,11 +304,11 @@ def as_table(tape, count):
 
 
 BODIES = [
-    pairs, arrays, other_shapes, other_shapes_of_arrays, objects, methods, values, zipped, nested, numbers, used_elsewhere,
-    shared_items, stopped, paused, branches, views_of_one, as_table,
+    pairs, arrays, other_shapes, other_shapes_of_arrays, objects, methods, values, zipped, nested, numbers,
+    used_elsewhere, shared_items, stopped, views_of_one, as_table,
 ]  # fmt: skip
 UNROLLED = [
-    some_items, twice_in_the_list, absent_items, written_items, transposed, between, constants, of_no_use,
+    branches, some_items, paused, twice_in_the_list, absent_items, written_items, transposed, between, constants, of_no_use,
 ]  # fmt: skip
 
 
@@ -335,13 +335,14 @@ def gradients(body, count, packs, persistent):
     global RNG
     RNG = np.random.default_rng(count)
     patch, made = rolled()
-    with patch if packs else mock.patch.object(derive, "rerolled", lambda *args, **kwargs: None):
-        found = body(tapec.GradientTape(persistent=persistent), count)
+    options = {} if packs else {"opt_level": 0}
+    with patch:
+        found = body(tapec.GradientTape(persistent=persistent, **options), count)
     return flat(found), [one for one in made if one is not None]
 
 
 @pytest.mark.parametrize("body", [*BODIES, *UNROLLED], ids=lambda body: body.__name__)
-@pytest.mark.parametrize("count", [1, 3, 5, 8])
+@pytest.mark.parametrize("count", [1, 5])
 def test_gradients_are_those_of_the_iterations_written_out(body, count):
     found, made = gradients(body, count, True, count == 5)
     expected, _ = gradients(body, count, False, False)
