@@ -166,15 +166,15 @@ def _packed(items: tuple[Any, ...], form: Form) -> Any:
         if leaf.ndim == 0:
             parts.append(_fixed(np.array(column)))
         else:
-            parts += packed_arrays(column)
+            parts += packed_arrays(column)[0]
     return _stand_in(form)(*parts, len(items))
 
 
-def packed_arrays(arrays: Sequence[Any]) -> tuple[Any, ...]:
+def packed_arrays(arrays: Sequence[Any]) -> tuple[tuple[Any, ...], Layout]:
     """The elements of arrays of one dtype and number of axes; where each begins; for several axes their extents."""
     layout = layout_of(tuple([one.shape for one in arrays]))
     # the program may not write into what is packed
-    return (_fixed(np.concatenate([one.ravel() for one in arrays])), *layout.numbers)
+    return (_fixed(np.concatenate([one.ravel() for one in arrays])), *layout.numbers), layout
 
 
 @dataclass(frozen=True)

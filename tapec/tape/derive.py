@@ -114,14 +114,14 @@ class DerivedProgram:
 
 
 def derive(
-    request: GradientRequest, prepare: Prepare | None = None, again: bool = False, packs: bool = False
+    request: GradientRequest, prepare: Prepare | None = None, again: bool = False, packs: Collection[str] = ()
 ) -> DerivedProgram:
     """Differentiate; a source that no path of derivatives reaches is unconnected.
 
     prepare  what rewrites the program before, so that its derivative is faster: its statements, and the names of
              what is no input, are then others than those of the block
     again    whether the derivative is differentiated in turn
-    packs    whether inputs may be packed
+    packs    the inputs that may be packed
     """
     types = dict(request.types)
     emitter = Emitter(types, set(types))
@@ -162,7 +162,7 @@ def derive(
     by = tuple(connected.values())
     packing = None
     if packs and request.form != "batch":
-        rolled = rerolled(function, set(inputs) - constants, (frozenset(by),))
+        rolled = rerolled(function, set(inputs).intersection(packs), (frozenset(by),))
         if rolled is not None:
             function, sources = rolled.function, by
             by = tuple(dict.fromkeys(found[0].items if (found := rolled.place(name)) else name for name in sources))

@@ -202,7 +202,8 @@ def _program(
 def _derived(plan: TapePlan, request: GradientRequest) -> CompiledDerivative:
     check_parts(request)
     try:
-        made = derive(request, prepare if plan.options.fast else None, packs=plan.options.fast)
+        fast = plan.options.fast
+        made = derive(request, prepare if fast else None, packs=plan.leaf_names if fast else ())
     except LoweringError:
         raise
     except TapecError as error:

@@ -72,6 +72,10 @@ class LiveObjects(Inputs):
             return 1
         return None if equal[0] == (name, axis) else equal[0]
 
+    def packable(self) -> frozenset[str]:
+        """The inputs that derivatives inside may take packed."""
+        return frozenset(leaf.name for leaf in self.leaves) if self.packs else frozenset()
+
     # mutable state
 
     def meet_again(self) -> None:

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from tapec.analyses.aliases import aliases
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -39,9 +40,11 @@ from tapec.syntax.core import (
     Op,
     Push,
     Raise,
+    Return,
     Stmt,
     Store,
     changed,
+    names_in,
     reads,
     walk,
     writes,
@@ -52,8 +55,9 @@ from tapec.syntax.types import INT64, Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.repeated_statements import LEAST, key, longest, ways
 
-# statements of a loop without loops or arrays in it: it runs faster written out
-_LONG = 200
+# statements from which compilation takes longer than that of a loop; and of one without loops or arrays in it, which runs
+# faster written out
+_LONG, _OF_NUMBERS = 80, 400
 # operations of which an integer operand need not be a literal
 _COUNTED = frozenset({"load", "slice", "empty", "zeros", "+", "-", "*", "<", ">", "<=", ">=", "==", "!="})
 # an entry of a table: a number, or an extent of an input
@@ -81,13 +85,27 @@ class Column:
         return (self.items, *((self.starts,) if self.starts else ()), *self.extents)
 
 
+@dataclass(frozen=True, eq=False)
+class Output:
+    """Results of one type that are packed, with their shapes; of arrays, `starts` says where each begins."""
+
+    items: str
+    type: Scalar | Array
+    starts: str
+    shapes: tuple[tuple[Entry, ...], ...]
+
+
 @dataclass(frozen=True)
 class Rerolled:
-    """A program with loops for what was written out.  Its parameters: `inputs`, then those of columns, tables, counts.
+    """A program with loops for what was written out.
+
+    Its parameters: `inputs`, then those of columns, tables, counts, and where the arrays of outputs begin.
 
     inputs   the inputs that are what they were
     tables   arrays of numbers: a parameter and the entries of each
     counts   numbers of iterations: a parameter and the number of each
+    outputs  results that are packed
+    results  for each result of the program before: its place among those of this one, its output, and its place there
     """
 
     function: Function
@@ -95,6 +113,13 @@ class Rerolled:
     columns: tuple[Column, ...]
     tables: tuple[tuple[str, tuple[Entry, ...]], ...]
     counts: tuple[tuple[str, int], ...]
+    outputs: tuple[Output, ...] = ()
+    results: tuple[tuple[int, Output | None, int], ...] = ()
+
+    @property
+    def packed(self) -> tuple[str, ...]:
+        """The parameters that are no inputs."""
+        return self.function.params[len(self.inputs) :]
 
     def place(self, name: str) -> tuple[Column, int] | None:
         """Where an input is packed."""
@@ -117,6 +142,19 @@ def rerolled(function: Function, inputs: Iterable[str], apart: Sequence[frozense
     return worker.made() if worker.counts else None
 
 
+def rerolled_wholly(
+    function: Function, inputs: Iterable[str], begun: Sequence[Rerolled], adjoints: frozenset[str]
+) -> Rerolled | None:
+    """A whole program with its loops; results that leave it alone are packed, too.
+
+    begun     what has been rolled in parts of it: their parameters are those of the program
+    adjoints  arrays of which an input's adjoint is a view
+    """
+    worker = _Rerolling(function, set(inputs), (), begun, adjoints)
+    worker.run()
+    return worker.made() if worker.counts else None
+
+
 @dataclass
 class _Body:
     """The iterations of a loop while they become one.
@@ -125,6 +163,8 @@ class _Body:
     own      by iteration: its names, and what the first iteration calls them
     head     what stands before the statements of an iteration
     carried  the merge names of values that the next iteration reads, by their own name and their first value
+    before   what stands before the loop
+    outputs  by the names of results in an iteration what they are packed in
     """
 
     iterations: list[Block]
@@ -133,31 +173,66 @@ class _Body:
     own: list[dict[str, str]] = field(default_factory=list)
     known: dict[tuple[Atom, ...], Atom] = field(default_factory=dict)
     carried: dict[tuple[str, Atom], str] = field(default_factory=dict)
+    before: list[Stmt] = field(default_factory=list)
+    outputs: dict[str, Output] = field(default_factory=dict)
 
 
 class _Rerolling:
-    def __init__(self, function: Function, inputs: set[str], apart: Sequence[frozenset[str]]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        inputs: set[str],
+        apart: Sequence[frozenset[str]],
+        begun: Sequence[Rerolled] = (),
+        adjoints: frozenset[str] | None = None,
+    ) -> None:
         self.function = function
         self.types: dict[str, Type] = dict(function.types)
         self.emitter = Emitter(self.types, {*self.types, *function.params})
-        stored = {name for stmt in walk(function.body) for name in changed(stmt)}
-        defined = Counter(name for stmt in walk(function.body) for name in writes(stmt))
-        self.inputs = {name for name in inputs if name not in stored and name not in defined and self._packs(name)}
+        self.columns: list[Column] = [column for one in begun for column in one.columns]
+        self.tables = {tuple(map(repr, entries)): (entries, name) for one in begun for name, entries in one.tables}
+        self.counts = {count: name for one in begun for name, count in one.counts}
+        self.begun = {name for one in begun for name in one.packed}
+        # results are packed where the program is a whole
+        self.whole, self.adjoints = adjoints is not None, adjoints or frozenset()
+        self.outputs: dict[str, tuple[Output, int]] = {}
+        memory = aliases(function)
+        stored = {memory.find(name) for stmt in walk(function.body) for name in changed(stmt)}
+        self.defined = Counter(name for stmt in walk(function.body) for name in writes(stmt))
+        self.inputs = {
+            name
+            for name in inputs
+            if memory.find(name) not in stored and name not in self.defined and self._packs(name)
+        }
         self.apart = apart
-        # extents of inputs are known at the beginning, wherever they are asked for
-        self.dims: dict[str, tuple[str, int]] = {}
+        # what is known wherever it is asked for: extents of inputs, and views of adjoints
+        self.known: dict[str, Op] = {}
         self.body: list[Stmt] = []
         for stmt in function.body:
-            match stmt:
-                case Assign(target=target, value=Op(fn="dim", args=(Name(id=array), Const(value=int() as axis)))) if (
-                    array in function.params and defined[target] == 1
-                ):
-                    self.dims[target] = array, axis
-                case _:
-                    self.body.append(stmt)
-        self.columns: list[Column] = []
-        self.tables: dict[tuple[str, ...], tuple[tuple[Entry, ...], str]] = {}
-        self.counts: dict[int, str] = {}
+            if isinstance(stmt, Assign) and self.defined[stmt.target] == 1 and self._is_known(stmt.value):
+                assert isinstance(stmt.value, Op)
+                self.known[stmt.target] = stmt.value
+            else:
+                self.body.append(stmt)
+
+    def _is_known(self, value: Expr) -> bool:
+        match value:
+            case Op(fn="dim", args=(Name(id=array), Const(value=int()))):
+                return array in self.function.params
+            case Op(fn="load", args=(Name(id=array), Const())):
+                return array in self.begun
+            case Op(fn="view", args=(Name(id=array), Op(fn="slice", args=(Name(id=start), Name(id=stop), Const())))):
+                return array in self.adjoints and start in self.known and stop in self.known
+            case Op(fn="reshape", args=(Name(id=array), *extents)):
+                return array in self.known and all(isinstance(n, Name) and n.id in self.known for n in extents)
+        return False
+
+    def _extent(self, name: str) -> tuple[str, int] | None:
+        """The input and axis that a name is the extent of."""
+        match self.known.get(name):
+            case Op(fn="dim", args=(Name(id=array), Const(value=int() as axis))):
+                return array, axis
+        return None
 
     def _packs(self, name: str) -> bool:
         """Whether an input is of a type that is packed."""
@@ -174,11 +249,11 @@ class _Rerolling:
             for first, count in ways(run):
                 stmts = self.body[first : first + count * run.period]
                 rest = (*self.body[:first], *self.body[first + len(stmts) :])
-                kept = list(self.columns), dict(self.tables), dict(self.counts)
+                kept = list(self.columns), dict(self.tables), dict(self.counts), dict(self.outputs)
                 try:
                     loop, values = self._rolled(stmts, run.period, count, rest)
                 except _Unlike:
-                    self.columns, self.tables, self.counts = kept
+                    self.columns, self.tables, self.counts, self.outputs = kept
                     continue
                 behind = replaced(tuple(self.body[first + len(stmts) :]), values)
                 self.body[first:] = [*loop, *behind]
@@ -189,25 +264,53 @@ class _Rerolling:
     def made(self) -> Rerolled:
         """The program."""
         packed = {name for column in self.columns for name in column.names}
-        read = {name for stmt in walk(self.body) for name in reads(stmt)}
         out = self.emitter.child()
-        needed = read | {self.dims[name][0] for name in read & self.dims.keys()}
-        for column in self.columns:
-            for k, name in enumerate(column.names):
-                if name in needed:
-                    self._item(out, column, Const(k), name)
-        for name, (array, axis) in self.dims.items():
-            if name in read:
-                out.assign(name, Op("dim", (Name(array), Const(axis))))
-        inputs = tuple(name for name in self.function.params if name not in packed)
+        self._add_known(out, packed)
+        inputs = tuple(name for name in self.function.params if name not in packed | self.begun)
         tables = tuple((name, entries) for entries, name in self.tables.values())
         counts = tuple((name, count) for count, name in self.counts.items())
+        outputs = tuple(dict.fromkeys(output for output, _ in self.outputs.values()))
         params = [name for column in self.columns for name in column.params]
         params += [name for name, _ in (*tables, *counts)]
-        function = replace(
-            self.function, params=(*inputs, *params), body=(*out.out, *self.body), types=self.types
-        )
-        return Rerolled(function, inputs, tuple(self.columns), tables, counts)
+        params += [output.starts for output in outputs if output.starts]
+        *body, leaving = out.out
+        results: tuple[tuple[int, Output | None, int], ...] = ()
+        if self.whole and isinstance(leaving, Return):
+            leaving, results = self._leaving(leaving)
+        function = replace(self.function, params=(*inputs, *params), body=(*body, leaving), types=self.types)
+        return Rerolled(function, inputs, tuple(self.columns), tables, counts, outputs, results)
+
+    def _add_known(self, out: Emitter, packed: set[str]) -> None:
+        """The statements, and before those that read it what is known wherever it is asked for."""
+        done: set[str] = set()
+
+        def define(name: str) -> None:
+            if name in done:
+                return
+            done.add(name)
+            if name in packed:
+                column = next(one for one in self.columns if name in one.names)
+                self._item(out, column, Const(column.names.index(name)), name)
+            elif name in self.known:
+                for inner in names_in(self.known[name]):
+                    define(inner)
+                out.assign(name, self.known[name])
+
+        for stmt in self.body:
+            for inner in walk((stmt,)):
+                for name in reads(inner):
+                    define(name)
+            out.add(stmt)
+
+    def _leaving(self, leaving: Return) -> tuple[Return, tuple[tuple[int, Output | None, int], ...]]:
+        """What the program returns, and where its results are among that."""
+        values: dict[Atom, int] = {}
+        results: list[tuple[int, Output | None, int]] = []
+        for value in leaving.values:
+            output, place = self.outputs.get(value.id, (None, 0)) if isinstance(value, Name) else (None, 0)
+            actual = value if output is None else Name(output.items)
+            results.append((values.setdefault(actual, len(values)), output, place))
+        return replace(leaving, values=tuple(values)), tuple(results)
 
     # one loop
 
@@ -217,7 +320,7 @@ class _Rerolling:
         """The loop for some statements, and what stands behind it for the names of the last iteration."""
         iterations = [tuple(stmts[k * period : (k + 1) * period]) for k in range(count)]
         large = any(isinstance(stmt, For | Loop) or _is_of_arrays(stmt, self.types) for stmt in walk(iterations[0]))
-        if not large and len(stmts) < _LONG:
+        if sum(1 for _ in walk(stmts)) < (_LONG if large else _OF_NUMBERS):
             raise _Unlike
         body = _Body(iterations, self.emitter.fresh("k", INT64))
         outside = written_in(rest)
@@ -230,25 +333,71 @@ class _Rerolling:
             if any(name in outside or body.home.setdefault(name, k) != k for name in own):
                 raise _Unlike
             body.own.append(own)
-        read = {name for stmt in walk(rest) for name in reads(stmt)}
+        returned = rest[-1] if self.whole and isinstance(rest[-1], Return) else None
+        read = {name for stmt in walk(rest if returned is None else rest[:-1]) for name in reads(stmt)}
+        read |= {name for value in self.known.values() for name in names_in(value)}
         if any(body.home.get(name, count - 1) < count - 1 for name in read):
             raise _Unlike
         head = self.emitter.child()
         head.span = getattr(stmts[0], "span", None)
+        if count not in self.counts:
+            self.counts[count] = self.emitter.fresh("count", INT64)
+        if returned is not None:
+            self._note_outputs(returned, body, count, read)
         inner = self._joined(iterations, body, head)
         values: dict[str, Expr] = {}
         for (own_name, _), merged in body.carried.items():
             values.update({name: Name(merged) for name, one in body.own[-1].items() if one == own_name})
-        if any(name in body.home and name not in values for name in read):
+        left = read if returned is None else read.union(set(reads(returned)) - self.outputs.keys())
+        if any(name in body.home and name not in values for name in left):
             # a value that is no iteration's begin is known inside the loop alone
             raise _Unlike
         before = [Assign(merged, start, head.span) for (_, start), merged in body.carried.items()]
-        after = [Assign(merged, Name(own_name), head.span) for (own_name, _), merged in body.carried.items()]
-        if count not in self.counts:
-            self.counts[count] = self.emitter.fresh("count", INT64)
+        after: list[Stmt] = [
+            Store(output.items, (Name(body.counter),), Name(name), False, head.span)
+            for name, output in body.outputs.items()
+            if isinstance(output.type, Scalar)
+        ]
+        after += [Assign(merged, Name(own_name), head.span) for (own_name, _), merged in body.carried.items()]
         made = (*head.out, *inner, *after)
         loop = For(body.counter, Const(0), Name(self.counts[count]), Const(1), made, span=head.span)
-        return [*before, loop], values
+        return [*body.before, *before, loop], values
+
+    # results
+
+    def _note_outputs(self, returned: Return, body: _Body, count: int, read: set[str]) -> None:
+        """Pack what each iteration hands to the caller alone."""
+        leaving = [name for name in reads(returned) if name in body.home]
+        for own_name in dict.fromkeys(body.own[body.home[name]][name] for name in leaving):
+            names = [next(name for name, one in own.items() if one == own_name) for own in body.own]
+            if not set(names) <= set(leaving) or not read.isdisjoint(names):
+                continue
+            output = self._output(own_name, names, body, count)
+            if output is not None:
+                body.outputs[own_name] = output
+                self.outputs.update({name: (output, k) for k, name in enumerate(names)})
+
+    def _output(self, own_name: str, names: list[str], body: _Body, count: int) -> Output | None:
+        type_ = self.types[own_name]
+        if not isinstance(type_, Scalar | Array) or self.defined[own_name] != 1:
+            return None
+        out = self.emitter.child()
+        dtype = Const(type_.dtype)
+        if isinstance(type_, Scalar):
+            items = out.let("out", Op("empty", (dtype, Name(self.counts[count]))), Array(type_.dtype, 1, "C")).id
+            body.before += out.out
+            return Output(items, type_, "", ((),) * count)
+        shapes: list[tuple[Entry, ...]] = []
+        for stmts, name in zip(body.iterations, names, strict=True):
+            made = next((one for one in stmts if isinstance(one, Assign) and one.target == name), None)
+            if made is None or not isinstance(made.value, Op) or made.value.fn not in ("empty", "zeros"):
+                return None
+            shapes.append(tuple(self._entry(extent) for extent in made.value.args[1:]))  # type: ignore[arg-type]
+        starts = self.emitter.fresh("starts", Array("int64", 1, "C", True))
+        size = out.let("t", Op("load", (Name(starts), Name(self.counts[count]))), INT64)
+        items = out.let("out", Op("zeros", (dtype, size)), Array(type_.dtype, 1, "C")).id
+        body.before += out.out
+        return Output(items, type_, starts, tuple(shapes))
 
     def _joined(self, blocks: Sequence[Block], body: _Body, head: Emitter) -> Block:
         """One block for all iterations."""
@@ -273,11 +422,17 @@ class _Rerolling:
             assert isinstance(found, Name)
             return found.id
 
-        def one(stmts: Sequence[Stmt]) -> Stmt:
+        def one(stmts: Sequence[Stmt], own: Emitter) -> Stmt:
             first, every = stmts[0], list(stmts)
             match first:
                 case Assign():
-                    return replace(first, value=expression([s.value for s in every]))  # type: ignore[union-attr]
+                    value = expression([s.value for s in every])  # type: ignore[union-attr]
+                    output = body.outputs.get(first.target)
+                    if output is not None and output.starts:
+                        assert isinstance(value, Op)
+                        extents = tuple(own.atom(extent) for extent in value.args[1:])
+                        value = _taken(own, output.items, output.starts, Name(body.counter), extents)
+                    return replace(first, value=value)
                 case Store():
                     return replace(
                         first,
@@ -308,7 +463,11 @@ class _Rerolling:
                     return replace(first, args=atoms(s.args for s in every))  # type: ignore[union-attr]
             return first
 
-        return tuple(map(one, zip(*blocks, strict=True)))
+        out = self.emitter.child()
+        for stmts in zip(*blocks, strict=True):
+            out.span = getattr(stmts[0], "span", None)
+            out.add(one(stmts, out))
+        return tuple(out.out)
 
     # what stands in one place in all iterations
 
@@ -343,39 +502,73 @@ class _Rerolling:
         return Name(merged)
 
     def _varying(self, values: tuple[Atom, ...], body: _Body, head: Emitter) -> Atom:
-        """Inputs, their extents, or integers."""
+        """Inputs, what is known of them, or numbers."""
         names = [value.id for value in values if isinstance(value, Name)]
-        if len(names) == len(values) and self.inputs.issuperset(names):
-            column, place = self._column(tuple(names), body, head)
-            return self._item(head, column, place)
-        owners = [self.dims.get(name, ("", 0)) for name in names]
-        arrays = tuple(Name(array) for array, _ in owners)
-        one_axis = len(set(owners)) == len(values) and len({axis for _, axis in owners}) == 1
-        if one_axis and self.inputs.issuperset(array for array, _ in owners):
-            item = self._atom(arrays, body, head)
-            return head.let("n", Op("dim", (item, Const(owners[0][1]))), INT64)
-        return self._table(values, body, head)
+        if len(names) == len(values):
+            if self.inputs.issuperset(names):
+                column, place = self._column(tuple(names), body, head)
+                return self._item(head, column, place)
+            if all(name in self.known for name in names) and len(set(names)) == len(names):
+                kept = list(head.out), list(self.columns)
+                try:
+                    found = self._alike([self.known[name] for name in names], body, head)
+                    return head.let("t", found, self.types[names[0]])
+                except _Unlike:
+                    head.out[:], self.columns[:] = kept
+        return self._numbers(values, body, head)
 
-    def _table(self, values: tuple[Atom, ...], body: _Body, head: Emitter) -> Atom:
-        entries: list[Entry] = []
-        for value in values:
-            if isinstance(value, Name):
-                if value.id not in self.dims:
-                    raise _Unlike
-                entries.append(self.dims[value.id])
-            elif type(value.value) is int or type(value.value) is float:
-                entries.append(value.value)
-            else:
+    def _alike(self, values: Sequence[Op], body: _Body, head: Emitter) -> Op:
+        """One operation for those that differ in their operands alone."""
+        first = values[0]
+        if any(value.fn != first.fn or len(value.args) != len(first.args) for value in values):
+            raise _Unlike
+        args: list[Expr] = []
+        for column in zip(*(value.args for value in values), strict=True):
+            if isinstance(column[0], Op):
+                args.append(self._alike(column, body, head))
+            elif first.fn == "dim" and isinstance(column[0], Const) and len(set(column)) > 1:
                 raise _Unlike
-        dtype = "float64" if isinstance(values[0], Const) and type(values[0].value) is float else "int64"
+            else:
+                args.append(self._atom(column, body, head))
+        return Op(first.fn, tuple(args))
+
+    def _entry(self, value: Atom) -> Entry:
+        """A number that is known when the program is called."""
+        if isinstance(value, Const):
+            if type(value.value) is int or type(value.value) is float:
+                return value.value
+        elif (extent := self._extent(value.id)) is not None:
+            return extent
+        raise _Unlike
+
+    def _numbers(self, values: tuple[Atom, ...], body: _Body, head: Emitter) -> Atom:
+        """Numbers that are known when the program is called, or that it has before the loop."""
+        type_ = head.type_of(values[0])
+        try:
+            entries = [self._entry(value) for value in values]
+        except _Unlike:
+            return self._gathered(values, type_, body, head)
         counted = self._counted(entries, body, head)
         if counted is not None:
             return counted
         # `-0.0` is not `0.0`, nor `1` `1.0`
         whole = tuple(map(repr, entries))
         if whole not in self.tables:
-            self.tables[whole] = tuple(entries), self.emitter.fresh("numbers", Array(dtype, 1, "C", True))
-        return head.let("n", Op("load", (Name(self.tables[whole][1]), Name(body.counter))), Scalar(dtype))
+            assert isinstance(type_, Scalar)
+            self.tables[whole] = tuple(entries), self.emitter.fresh("numbers", Array(type_.dtype, 1, "C", True))
+        return head.let("n", Op("load", (Name(self.tables[whole][1]), Name(body.counter))), type_)
+
+    def _gathered(self, values: tuple[Atom, ...], type_: Type, body: _Body, head: Emitter) -> Atom:
+        """Numbers that the program has before the loop, in an array."""
+        if not self.whole or not isinstance(type_, Scalar):
+            raise _Unlike
+        out = self.emitter.child()
+        count = Name(self.counts[len(values)])
+        array = out.let("numbers", Op("empty", (Const(type_.dtype), count)), Array(type_.dtype, 1, "C"))
+        for k, value in enumerate(values):
+            out.add(Store(array.id, (Const(k),), value, False, head.span))
+        body.before += out.out
+        return head.let("t", Op("load", (array, Name(body.counter))), type_)
 
     def _counted(self, entries: Sequence[Entry], body: _Body, head: Emitter) -> Atom | None:
         """The integers of an iteration that are counted with it."""
@@ -415,20 +608,8 @@ class _Rerolling:
 
     def _item(self, out: Emitter, column: Column, place: Atom, name: str = "") -> Name:
         """One of the inputs that are packed, under a name."""
-        items, type_ = Name(column.items), column.type
-        if isinstance(type_, Scalar):
-            return self._named(out, Op("load", (items, place)), type_, name)
-        flat = Array(type_.dtype, 1, "C", True)
-        after = Const(place.value + 1) if isinstance(place, Const) else out.let("t", Op("+", (place, Const(1))), INT64)  # type: ignore[operator]
-        start, stop = (out.let("t", Op("load", (Name(column.starts), one)), INT64) for one in (place, after))
-        part = Op("view", (items, Op("slice", (start, stop, Const(None)))))
-        if not column.extents:
-            return self._named(out, part, flat, name)
-        view = out.let("t", part, flat)
-        extents = [out.let("n", Op("load", (Name(one), place)), INT64) for one in column.extents]
-        return self._named(out, Op("reshape", (view, *extents)), replace(type_, readonly=True), name)
-
-    def _named(self, out: Emitter, value: Expr, type_: Type, name: str) -> Name:
+        value = item_of(out, column, column.items, place)
+        type_ = replace(column.type, readonly=True) if isinstance(column.type, Array) else column.type
         if not name:
             return out.let("item", value, type_)
         self.types[name] = type_
@@ -436,6 +617,24 @@ class _Rerolling:
         return Name(name)
 
 
+def item_of(out: Emitter, column: Column, items: str, place: Atom) -> Op:
+    """An item of what is packed as a column is: the inputs, or their adjoints."""
+    if isinstance(column.type, Scalar):
+        return Op("load", (Name(items), place))
+    extents = [out.let("n", Op("load", (Name(one), place)), INT64) for one in column.extents]
+    return _taken(out, items, column.starts, place, tuple(extents))
+
+
+def _taken(out: Emitter, items: str, starts: str, place: Atom, extents: tuple[Atom, ...]) -> Op:
+    """A view of one of the arrays that are packed; of several axes with its extents."""
+    after: Atom = Const(place.value + 1) if isinstance(place, Const) else out.let("t", Op("+", (place, Const(1))), INT64)  # type: ignore[operator]
+    start, stop = (out.let("t", Op("load", (Name(starts), one)), INT64) for one in (place, after))
+    part = Op("view", (Name(items), Op("slice", (start, stop, Const(None)))))
+    return part if len(extents) < 2 else Op("reshape", (out.let("t", part, out.types[items]), *extents))
+
+
 def _is_of_arrays(stmt: Stmt, types: dict[str, Type]) -> bool:
     """Whether a statement makes an array, or takes one as a whole."""
-    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and isinstance(types.get(stmt.target), Array)
+    if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn in ("load", "dim"):
+        return False
+    return any(isinstance(types.get(name), Array) for name in (stmt.target, *names_in(stmt.value)))

@@ -13,6 +13,7 @@ import numpy as np
 
 from tapec import GradientTape, Variable, constant
 from tapec.errors import TapecError
+from tapec.transforms import rerolled_loops
 from tests.tape import oracle_tape as oracle
 from tests.tape.random_tapes import compiled, reasons
 
@@ -101,6 +102,8 @@ def examine(seed: int, pairs: int = 0, runs: int = 2, mixed: bool = False) -> tu
     """Compare one program of the product; how many answers were compared and how many refused."""
     del pairs, mixed
     text = program(random.Random(seed))
+    # short loops, too
+    rerolled_loops._LONG = rerolled_loops._OF_NUMBERS = 1
     run, shown = compiled(text, f"layers {seed}"), text[text.index("def run") :]
     done = refused = 0
     for k in range(runs):

@@ -12,6 +12,7 @@ import pytest
 
 import tapec
 from tapec.tape import derive
+from tapec.transforms import rerolled_loops
 
 Layer = collections.namedtuple("Layer", ["w", "b"])
 RNG = np.random.default_rng(0)
@@ -21,7 +22,8 @@ X = RNG.normal(size=(3, 4))
 @pytest.fixture(autouse=True)
 def interpreted(request):
     with mock.patch.object(numba.config, "DISABLE_JIT", "compiled" not in request.node.name):
-        yield
+        with mock.patch.object(rerolled_loops, "_LONG", 1), mock.patch.object(rerolled_loops, "_OF_NUMBERS", 1):
+            yield
 
 
 @dataclasses.dataclass
@@ -212,6 +214,20 @@ def written_items(tape, count):
     return tape.gradient(total, [w for w, _ in params])
 
 
+def written_views(tape, count):
+    params, x = weights(count), X
+    with tape:
+        tape.watch([w for w, _ in params])
+        for w, b in params:
+            x = np.tanh(x @ w + b)
+        first = params[0][1][1:]
+        first *= 2.0
+        for w, b in params:
+            x = np.tanh(x @ w + b)
+        total = np.sum(x * x)
+    return tape.gradient(total, [w for w, _ in params])
+
+
 def views_of_one(tape, count):
     whole, x = RNG.normal(size=(count, 4, 4)), X
     params = list(whole)
@@ -308,7 +324,8 @@ BODIES = [
     used_elsewhere, shared_items, stopped, views_of_one, as_table,
 ]  # fmt: skip
 UNROLLED = [
-    branches, some_items, paused, twice_in_the_list, absent_items, written_items, transposed, between, constants, of_no_use,
+    branches, some_items, paused, twice_in_the_list, absent_items, written_items, transposed, between, constants,
+    of_no_use, written_views,
 ]  # fmt: skip
 
 
