@@ -40,7 +40,8 @@ from tapec.syntax.renaming import replaced
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian import jacobian
-from tapec.transforms.rerolled_loops import Rerolled, rerolled
+from tapec.transforms.packed_columns import Rerolled
+from tapec.transforms.rerolled_loops import rerolled
 from tapec.transforms.reverse import reverse
 
 

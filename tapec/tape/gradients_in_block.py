@@ -39,7 +39,7 @@ from tapec.tape.requests_in_block import (
 )
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.nested import note_memory, splice
-from tapec.transforms.rerolled_loops import item_of
+from tapec.transforms.packed_columns import item_of
 from tapec.transforms.splice import quiet
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ def answer(
         ev.live.claims += claims_of(region, ev, request, [names for _, names in ev.live.versions.values()], node)
     check_parts(request, ev.where(node))
     # beside the block its numbers are read, not computed again: those must keep their names
-    packs = ev.live.packable() if region.alone and isinstance(ev.live, LiveObjects) else ()
+    # decisions are taken with the numbers of inputs, not of what is packed of them
+    alone = region.alone and not ev.deciding and isinstance(ev.live, LiveObjects)
+    packs = ev.live.packable() if alone else ()  # type: ignore[union-attr]
     derivative = derive(request, ev.prepare if region.alone else None, again=not region.alone, packs=packs)
     given_weights = seeds(ev, targets, chosen, derivative, node)
     values, adjoints = _written(ev, derivative, given_weights, () if region.alone else block)

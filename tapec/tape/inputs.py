@@ -27,7 +27,7 @@ from tapec.tape.outer_variables import OuterVariables
 from tapec.tape.plan_guards import PlanGuards
 from tapec.tape.snapshots import PARTS, array_type, number_type, part_type
 from tapec.tape.variable_versions import Chosen, VariablePair, VariableSym, VariableVersions
-from tapec.transforms.rerolled_loops import Rerolled
+from tapec.transforms.packed_columns import Rerolled
 from tapec_runtime.variables import Variable
 
 _IDENTITY = (np.ndarray, np.inexact, Variable, list, dict)

@@ -15,7 +15,7 @@ import numpy as np
 from tapec.backend.packing import layout_of, packed_arrays
 from tapec.syntax.types import Scalar
 from tapec.tape.derive import DerivedProgram
-from tapec.transforms.rerolled_loops import Column, Rerolled
+from tapec.transforms.packed_columns import Column, Rerolled
 
 # for each array its elements among those of all, and its shape
 Parts = tuple[tuple[slice, tuple[int, ...]], ...]
