@@ -22,10 +22,11 @@ from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import TapecError, UnsupportedType
 from tapec.frontend.jitted import packed, unpacked
 from tapec.frontend.pickled import Files, files_of, give_back
+from tapec.transforms.jacobian import JACOBIANS
 from tapec_runtime.locking import compiling
 
 # the kinds of derivatives called with arguments that are packed
-PACKED = frozenset({"grad", "value_and_grad", "hvp"})
+PACKED = frozenset({"grad", "value_and_grad", "hvp", *JACOBIANS})
 # derivatives for arguments that are known while compiling, of one derivative
 _MOST = 32
 
@@ -181,6 +182,8 @@ def _packed_result(
     given = packed_arguments(own, known, derivative._not_packed)
     if given is None:
         return None
+    if request.kind in JACOBIANS and not _gives_blocks(derivative, own, given):
+        return None
     if vector:
         positions, single = derivative.sources
         pattern, original = (
@@ -195,6 +198,13 @@ def _packed_result(
     except TapecError:
         derivative._not_packed.add(forms_of(given))
         return None
+
+
+def _gives_blocks(derivative: Any, plain: list[Any], given: list[Any]) -> bool:
+    """Whether blocks by what is packed can be told: those by one list as a whole."""
+    positions, single = derivative.sources
+    changed = [position for position in positions if given[position] is not plain[position]]
+    return not changed or (single and hasattr(type(given[positions[0]]), "packed"))
 
 
 def packed_arguments(plain: Sequence[Any], known: Collection[int], refused: Collection[Any]) -> list[Any] | None:

@@ -18,6 +18,9 @@ from tapec.frontend.packed_lists import Form, ItemLeaf, ItemNest, fields_of, lea
 _LEAST, _FEW, _LARGE = 4, 16, 2**26
 _FLOATS = frozenset({"float64", "float32"})
 
+# elements of what is packed, and their shape
+Cut = tuple[slice, tuple[int, ...]]
+
 
 class _Unlike(Exception):
     """Items that are not alike, or hold what is not packed."""
@@ -241,3 +244,41 @@ def unpacked(
 
     return [like(item, taken(plain(item, ""), iter(columns))) for item in original]
 
+
+
+def unpacked_blocks(
+    original: Any, found: Any, order: int, plain: Callable[[Any, str], Any], like: Callable[[Any, Any], Any]
+) -> list[Any]:
+    """The derivatives, of some order, by a packed list: item by item, and of those item by item again.
+
+    found  in place of an array of the list, for each array a block with an axis for its elements, and one more for each
+           order
+    """
+
+    def made(found: Any, order: int, cuts: tuple[Cut, ...]) -> list[Any]:
+        form = type(found).packed
+        flats = [getattr(found, leaf.fields(k)[0]) for k, leaf in enumerate(leaves_of(form))]
+        first = [0] * len(flats)
+
+        def taken(item: Any, places: Iterator[int]) -> Any:
+            if isinstance(item, tuple):
+                items = [taken(one, places) for one in item]
+                return type(item)(*items) if hasattr(item, "_fields") else tuple(items)
+            if item is None:
+                return None
+            k = next(places)
+            start, first[k] = first[k], first[k] + np.size(item)
+            own = (*cuts, (slice(start, first[k]), np.shape(item)))
+            return made(flats[k], order - 1, own) if order > 1 else _block(flats[k], own)
+
+        return [like(item, taken(plain(item, ""), iter(range(len(flats))))) for item in original]
+
+    return made(found, order, ())
+
+
+def _block(whole: Any, cuts: tuple[Cut, ...]) -> Any:
+    """A part of a block: its last axes are of elements that are packed."""
+    part = whole[(..., *(elements for elements, _ in cuts))]
+    ahead = part.shape[: part.ndim - len(cuts)]
+    made = part.reshape(ahead + tuple(extent for _, shape in cuts for extent in shape))
+    return made if made.ndim else float(made)
