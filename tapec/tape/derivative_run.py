@@ -29,6 +29,7 @@ from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.inputs import InputLeaf
 from tapec.tape.packed_inputs import taking_inputs
 from tapec.tape.snapshots import snapshot
+from tapec.transforms.emitter import renumbered
 from tapec_runtime.locking import compiling, jit_is_off
 
 # numbers among the arguments up to which a program runs as Python once
@@ -122,6 +123,9 @@ def compiled(
     """Print a derivative."""
     name = _free("gradient", constants, callees)
     function = Function(name, derivative.function.params, derivative.function.body, derivative.function.types)
+    if derivative.packing is not None:
+        # one text for any number of iterations
+        function = renumbered(function)
     final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
