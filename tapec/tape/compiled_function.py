@@ -222,8 +222,9 @@ def _attempt(
     options: Options,
 ) -> _Found:
     ev.prepare = prepare if options.fast else None
-    live.meet_again()
+    # what is met again is reached from it
     live.recipe.root(f)
+    live.meet_again()
     ev.span = source.span(source.node)
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)
