@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.array_growth import Family, Growth, Growths
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -47,9 +47,7 @@ from tapec.syntax.types import INT64, Array, Scalar, Stack
 _ZERO: dict[str, float | int | bool] = {"float64": 0.0, "int64": 0, "bool": False}
 
 
-def grow_in_place(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def grow_in_place(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with lists in place of arrays that grow; see the module."""
     growths = Growths(function)
     if not growths.found or has_threads(function):
@@ -68,7 +66,7 @@ def grow_in_place(
         if len(kept) == len(families):
             break
         families = kept
-    return _Writer(growths, families, listener).run() if families else function
+    return _Writer(growths, families).run() if families else function
 
 
 def _is_list(family: Family, function: Function) -> bool:
@@ -78,7 +76,7 @@ def _is_list(family: Family, function: Function) -> bool:
 
 
 class _Writer:
-    def __init__(self, growths: Growths, families: list[Family], listener: Listener | None) -> None:
+    def __init__(self, growths: Growths, families: list[Family]) -> None:
         self.function = growths.function
         self.fresh = Fresh(self.function.types)
         self.growths = {at: one for at, one in growths.found.items() if any(f.grows(one.stmt) for f in families)}
@@ -92,10 +90,10 @@ class _Writer:
             assert isinstance(type_, Array)
             self.fresh.types[name] = Stack(Scalar(type_.dtype))
             last = family.last()
-            if listener is not None and last is not None:
+            if last is not None:
                 why = "names for one array or another would count references in every iteration"
                 span = getattr(last[0], "span", None)
-                listener.decide(span, "grown_lists", "`{0}` is a list", why, Named(last[1]))
+                remark(span, "grown_lists", "`{0}` is a list", why, Named(last[1]))
 
     def run(self) -> Function:
         return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -47,18 +47,15 @@ from tapec.syntax.types import BOOL, Scalar
 _WHOLE_NUMBERS = frozenset({"+", "-", "*"})
 
 
-def hoist_row_stores(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_row_stores(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such stores before their loops; see the module."""
-    worker = _Rows(function, listener)
+    worker = _Rows(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Rows:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.known = facts(function)
         self.fresh = Fresh(function.types)
 
@@ -100,9 +97,8 @@ class _Rows:
             alike = all(self.collect(sub, inner, made, changing, needed) for sub in subs)
             if alike and self.is_alone(store, outer) and self.stays(load, outer):
                 body = (*(stmt for stmt in inner.body if any(stmt is one for one in needed.values())), load, store)
-                if self.listener is not None:
-                    why = "every iteration of {0} would keep the same"
-                    self.listener.decide(load.span, "row_store_hoisting", "kept once, before the loop", why, outer.span)
+                why = "every iteration of {0} would keep the same"
+                remark(load.span, "row_store_hoisting", "kept once, before the loop", why, outer.span)
                 yield store, self.apart(replace(inner, body=body, independent=False))
 
     def collect(
@@ -132,12 +128,12 @@ class _Rows:
         cls = self.known.aliases.find(array)
         if array in written_in(outer.body):
             return False
-        home = self.known.scopes.body[outer.key][0]
+        scope = self.known.scopes.body[outer.key][0]
         for stmt in walk(outer.body):
             if isinstance(stmt, Store):
                 if self.known.aliases.find(stmt.array) != cls:
                     continue
-                if not self.known.dependence.never_meets(load, stmt, home):
+                if not self.known.dependence.never_conflicts(load, stmt, scope):
                     return False
             elif not isinstance(stmt, Assign | For | If) or self.changes(stmt, cls):
                 return False

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -41,17 +41,14 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL
 
 
-def exit_early(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def exit_early(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with loops that end when an adjoint is used up; see the module."""
-    worker = _Early(function, listener)
+    worker = _Early(function)
     return replace(function, body=worker.block(function.body, False), types=worker.fresh.types)
 
 
 class _Early:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
@@ -64,9 +61,8 @@ class _Early:
             inside = repeated or isinstance(stmt, For | Loop)
             yield map_blocks(stmt, lambda block: self.block(block, inside))
             return
-        if self.listener is not None:
-            why = "the adjoint that goes back through it is used up by one iteration"
-            self.listener.decide(stmt.span, "early_exit", "the reverse sweep leaves the loop early", why)
+        why = "the adjoint that goes back through it is used up by one iteration"
+        remark(stmt.span, "early_exit", "the reverse sweep leaves the loop early", why)
         loop, carried = new
         if repeated:
             some = self.fresh("t", BOOL)

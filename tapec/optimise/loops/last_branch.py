@@ -26,8 +26,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -53,19 +53,16 @@ from tapec.syntax.linear import Sum
 from tapec.syntax.types import BOOL, INT64, Array
 
 
-def keep_last_branch(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def keep_last_branch(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function without such searches; see the module."""
     if not any(isinstance(stmt, Break) for stmt in walk(function.body)):
         return function
     found = list(_Searches(function).found())
     if not found:
         return function
-    if listener is not None:
-        for one in found:
-            why = "the reverse sweep asks for nothing else"
-            listener.decide(one.loop.span, "last_branch", "kept is which iteration took its branch last", why)
+    for one in found:
+        why = "the reverse sweep asks for nothing else"
+        remark(one.loop.span, "last_branch", "kept is which iteration took its branch last", why)
     change = _Change(function, found)
     return replace(function, body=change.block(function.body), types=change.fresh.types)
 
@@ -180,7 +177,7 @@ class _Searches:
         if last != stop.plus(one, -1) or before != start.plus(one, -1):
             return False
         names = {name for sum_ in sums for name in sum_.names()}
-        if any(self.scopes.merged(name) or self.scopes.home[name].loops() for name in names):
+        if any(self.scopes.merged(name) or self.scopes.scope_of[name].loops() for name in names):
             return False
         # no iteration is the one before the first
         return self.integers.never_negative(start, self.scopes.of[loop.key])

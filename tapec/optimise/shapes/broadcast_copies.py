@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import handed_on, origins
-from tapec.journal import Listener
-from tapec.optimise.buffers.array_phis import LARGEST, joined
+from tapec.optimise import costs
+from tapec.optimise.buffers.array_phis import joined
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -52,13 +52,11 @@ from tapec.syntax.types import Array, Type
 Extents = dict[tuple[str, int], int]
 
 
-def copy_broadcast(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def copy_broadcast(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with elements copied instead; see the module."""
     if not any(isinstance(stmt, If) and _merged(stmt, function.types) for stmt in function.body):
         return function
-    worker = _Stretched(function, listener)
+    worker = _Broadcast(function)
     body = worker.block(function.body, {})
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -82,9 +80,8 @@ def _taken(side: Block, name: str) -> tuple[int, str] | None:
     return None
 
 
-class _Stretched:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+class _Broadcast:
+    def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.origins = origins(function.body, function.types)
@@ -125,7 +122,7 @@ class _Stretched:
                 for target in () if looped else _merged(stmt, self.fresh.types):
                     extents = self.extents(target, body, known)
                     if extents is not None and extents == self.extents(target, orelse, otherwise):
-                        made, new = joined(new, target, extents, self.fresh, self.listener)
+                        made, new = joined(new, target, extents, self.fresh)
                         yield made
                 yield new
                 if ends_in_error(body):
@@ -163,4 +160,4 @@ class _Stretched:
             return None
         axes = [(source, axis) for axis in range(taken.ndim)]
         shape = tuple(self.made.get(axis, known.get(axis, 0)) for axis in axes)
-        return shape if 0 < math.prod(shape) <= LARGEST else None
+        return shape if 0 < math.prod(shape) <= costs.SMALL_ARRAY else None

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -38,18 +38,15 @@ from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64
 
 
-def count_by_formula(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def count_by_formula(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with formulas for counters; see the module.  Afterwards copies of names are left to clean up."""
-    worker = _Counters(Fresh(function.types), listener)
+    worker = _Counters(Fresh(function.types))
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Counters:
-    def __init__(self, fresh: Fresh, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, fresh: Fresh) -> None:
         self.fresh = fresh
 
     def block(self, block: Block) -> Block:
@@ -66,10 +63,9 @@ class _Counters:
             return
         after: list[Stmt] = []
         for counter, step in self.counters(stmt, inside):
-            if self.listener is not None:
-                what, why = "`{0}` is computed from `{1}`, not carried", "every iteration adds {2}"
-                about = Named(counter, stmt.span), Named(stmt.var, stmt.span), step
-                self.listener.decide(stmt.span, "closed_form_counters", what, why, *about)
+            what, why = "`{0}` is computed from `{1}`, not carried", "every iteration adds {2}"
+            about = Named(counter, stmt.span), Named(stmt.var, stmt.span), step
+            remark(stmt.span, "closed_form_counters", what, why, *about)
             first = self.fresh(counter, INT64)
             yield Assign(first, Name(counter), stmt.span)
             head: list[Stmt] = []

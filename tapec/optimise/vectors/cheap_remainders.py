@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -37,17 +37,14 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, UINT64, Array
 
 
-def cheap_remainders(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def cheap_remainders(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such remainders; see the module."""
-    worker = _Remainders(function, listener)
+    worker = _Remainders(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Remainders:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
@@ -57,11 +54,8 @@ class _Remainders:
     def statement(self, stmt: Stmt, inside: bool) -> list[Stmt]:
         match stmt:
             case Assign(value=Op(fn="%", args=(number, divisor))) if inside and self.divides(stmt):
-                if self.listener is not None:
-                    why = "most subscripts around a ring are inside"
-                    self.listener.decide(
-                        stmt.span, "cheap_remainders", "the remainder divides only where it has to", why
-                    )
+                why = "most subscripts around a ring are inside"
+                remark(stmt.span, "cheap_remainders", "the remainder divides only where it has to", why)
                 return [replace(stmt, value=Op("tapec_runtime.remainder", (number, divisor)))]
             case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if inside:
                 casts, subs = self.casts(array, tuple(index), stmt)
