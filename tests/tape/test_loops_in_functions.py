@@ -11,6 +11,7 @@ import pytest
 import tapec
 from tapec.tape import compiled_function
 from tapec.transforms import rerolled_loops
+from tests.sampling import sampled
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 
@@ -258,7 +259,7 @@ def flat(value):
     return [value]
 
 
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("body", sampled(BODIES, 3), ids=lambda body: body.__name__)
 def test_programs_do_what_they_do_written_out(body):
     made = []
 
