@@ -15,7 +15,7 @@ from tapec.backend import object_arguments
 from tapec.frontend.packed_lists import Form, ItemLeaf, ItemNest, fields_of, leaves_of
 
 # of fewer items a program is compiled for each number, and of a few large ones, which would be copied at each call
-_LEAST, _FEW, _LARGE = 4, 16, 2**26
+_LEAST, FEW, LARGE = 4, 16, 2**26
 _FLOATS = frozenset({"float64", "float32"})
 
 # elements of what is packed, and their shape
@@ -33,7 +33,7 @@ def packed(value: Any) -> Any:
     if type(value) is tuple and len(value) >= _LEAST:
         try:
             form = _form_of_all(value)
-            if len(value) > _FEW or sum(map(np.size, _leaves(value))) < _LARGE // 8:
+            if len(value) > FEW or sum(map(np.size, _leaves(value))) < LARGE // 8:
                 return _packed(value, form)
         except _Unlike:
             pass

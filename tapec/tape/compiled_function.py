@@ -244,7 +244,7 @@ def _attempt(
     if live.packs:
         if live.packed and not stored.isdisjoint(core.params):
             raise _WrittenInputs
-        packable = live.packable() if stored.isdisjoint(core.params) else frozenset()
+        packable = live.packed_by_derivatives() if stored.isdisjoint(core.params) else frozenset()
         # what a derivative has computed anew would be a loop that nobody needs
         needed = drop_dead_code(core, frozenset(ev.constants))
         rolled = rerolled_wholly(needed, packable, live.packed, frozenset(live.adjoints))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from tapec.tape.connectivity import SOURCES, connection_program, settled
 from tapec.tape.derivative_run import CompiledDerivative, compiled
 from tapec.tape.derive import DerivedProgram, GradientRequest, connections, derive, originals
 from tapec.tape.identity import SourceNames, joined, sources_of, targets_of
+from tapec.tape.packed_inputs import packable
 from tapec.tape.recomputed_values import with_copies
 from tapec.tape.rounding_errors import margins, with_errors
 from tapec.tape.table_rows import TableRows
@@ -196,14 +198,14 @@ def _program(
         way = _way(recording, jit)
         request = _on_the_way(plan, replace(request, block=plan.ways[way]))
         key = (*key, way)
-    return plan.program(key, partial(_derived, plan, request))
+    return plan.program(key, partial(_derived, plan, request, recording.objects))
 
 
-def _derived(plan: TapePlan, request: GradientRequest) -> CompiledDerivative:
+def _derived(plan: TapePlan, request: GradientRequest, objects: Sequence[Any]) -> CompiledDerivative:
     check_parts(request)
     try:
         fast = plan.options.fast
-        made = derive(request, prepare if fast else None, packs=plan.leaf_names if fast else ())
+        made = derive(request, prepare if fast else None, packs=packable(plan.leaves, objects) if fast else ())
     except LoweringError:
         raise
     except TapecError as error:

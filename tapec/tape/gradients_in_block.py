@@ -110,7 +110,7 @@ def answer(
     # beside the block its numbers are read, not computed again: those must keep their names
     # decisions are taken with the numbers of inputs, not of what is packed of them
     alone = region.alone and not ev.deciding and isinstance(ev.live, LiveObjects)
-    packs = ev.live.packable() if alone else ()  # type: ignore[union-attr]
+    packs = ev.live.packed_by_derivatives() if alone else ()  # type: ignore[union-attr]
     derivative = derive(request, ev.prepare if region.alone else None, again=not region.alone, packs=packs)
     given_weights = seeds(ev, targets, chosen, derivative, node)
     values, adjoints = _written(ev, derivative, given_weights, () if region.alone else block)

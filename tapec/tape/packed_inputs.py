@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tapec.backend.packing import layout_of, packed_arrays
+from tapec.backend.packing import FEW, LARGE, layout_of, packed_arrays
 from tapec.syntax.types import Scalar
 from tapec.tape.derive import DerivedProgram
+from tapec.tape.inputs import InputLeaf
 from tapec.transforms.packed_columns import Column, Rerolled
 
 # for each array its elements among those of all, and its shape
@@ -24,6 +25,12 @@ Parts = tuple[tuple[slice, tuple[int, ...]], ...]
 def taking_inputs(derivative: DerivedProgram, run: Callable[..., Any]) -> Callable[..., Any]:
     """A compiled derivative as a function of its inputs, zeros and seeds."""
     return run if derivative.packing is None else _Packed(derivative, run)
+
+
+def packable(leaves: Sequence[InputLeaf], objects: Sequence[Any]) -> frozenset[str]:
+    """The inputs that may be packed: not a few large ones, which would be copied at each call."""
+    large = sum(map(np.size, objects)) >= LARGE // 8
+    return frozenset() if large and len(leaves) <= 2 * FEW else frozenset(leaf.name for leaf in leaves)
 
 
 class _Column:

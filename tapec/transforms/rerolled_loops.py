@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tapec.syntax.core import (
     Assign,
@@ -115,8 +116,8 @@ class _Rerolling(Values):
         out = self.emitter.child()
         self._add_known(out, packed)
         inputs = tuple(name for name in self.function.params if name not in packed | self.begun)
-        tables = tuple((name, entries) for entries, name in self.tables.values())
-        counts = tuple((name, count) for count, name in self.counts.items())
+        tables = _together(self.of_parts[0], [(name, entries) for entries, name in self.tables.values()])
+        counts = _together(self.of_parts[1], [(name, count) for count, name in self.counts.items()])
         outputs = tuple(dict.fromkeys(output for output, _ in self.outputs.values()))
         params = [name for column in self.columns for name in column.params]
         params += [name for name, _ in (*tables, *counts)]
@@ -316,6 +317,11 @@ class _Rerolling(Values):
             out.span = getattr(stmts[0], "span", None)
             out.add(one(stmts, out))
         return tuple(out.out)
+
+
+def _together(parts: list[Any], own: list[Any]) -> tuple[Any, ...]:
+    """Parameters with what they are for, each once."""
+    return tuple(dict([*parts, *own]).items())
 
 
 def _is_of_arrays(stmt: Stmt, types: dict[str, Type]) -> bool:

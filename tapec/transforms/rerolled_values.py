@@ -74,6 +74,8 @@ class Values:
         self.columns: list[Column] = [column for one in begun for column in one.columns]
         self.tables = {tuple(map(repr, entries)): (entries, name) for one in begun for name, entries in one.tables}
         self.counts = {count: name for one in begun for name, count in one.counts}
+        # several parts may have parameters for the same numbers
+        self.of_parts = [one for part in begun for one in part.tables], [one for part in begun for one in part.counts]
         self.begun = {name for one in begun for name in one.packed}
         # results are packed where the program is a whole
         self.whole, self.adjoints = adjoints is not None, adjoints or frozenset()

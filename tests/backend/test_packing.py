@@ -227,7 +227,7 @@ def test_items_that_are_not_alike_stay_as_they_are():
     for other in ((*alike, (np.ones(3), np.ones(3))), alike[:3], (1, 2, 3, 4), (np.ones(2, int),) * 5, (None,) * 5):
         assert packing.packed(other) is other
     # a few large ones would be copied at each call
-    with mock.patch.object(packing, "_LARGE", 8):
+    with mock.patch.object(packing, "LARGE", 8):
         assert packing.packed(alike) is alike
 
 

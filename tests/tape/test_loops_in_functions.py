@@ -234,6 +234,23 @@ def unconnected(function):
     return step(X)
 
 
+def asked_twice(function):
+    params = variables(6, True)
+
+    @function
+    def step(x):
+        with tapec.GradientTape(persistent=True) as tape:
+            y = network(params, x)
+            first, second = np.sum(y * y), np.sum(y)
+        pairs = zip(tape.gradient(first, params), tape.gradient(second, params))
+        for (w, b), ((gw, gb), (hw, hb)) in zip(params, pairs):
+            w.assign_sub(0.1 * gw * hw)
+            b.assign_sub(0.1 * gb - hb)
+        return first
+
+    return [step(X) for _ in range(2)], params
+
+
 def images(function):
     params = variables(6)
 
@@ -246,9 +263,9 @@ def images(function):
 
 BODIES = [
     descent, adam, slots, of_arguments, written_arguments, numbers, two_tapes, nested, shared, changed_gradients,
-    several_steps, unconnected, images,
+    several_steps, unconnected, asked_twice, images,
 ]  # fmt: skip
-LOOPS = {descent, adam, of_arguments, numbers, images}
+LOOPS = {descent, adam, of_arguments, numbers, asked_twice, images}
 
 
 def flat(value):
