@@ -26,7 +26,7 @@ from tapec.transforms.jacobian import JACOBIANS
 from tapec_runtime.locking import compiling
 
 # the kinds of derivatives called with arguments that are packed
-PACKED = frozenset({"grad", "value_and_grad", "hvp", *JACOBIANS})
+PACKED = frozenset({"grad", "value_and_grad", "jvp", "hvp", *JACOBIANS})
 # derivatives for arguments that are known while compiling, of one derivative
 _MOST = 32
 
@@ -103,7 +103,7 @@ class Remade:
 
 
 def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> list[Any]:
-    """The arguments of a Hessian-vector product with the dicts of its vector in the order of those of the sources."""
+    """The arguments of a product with the dicts of its vector in the order of those of the sources."""
     positions, single = derivative.sources
     *own, vector = given
     if len(own) <= max(positions, default=0):
@@ -155,7 +155,7 @@ def call_structured(
     """Call a derivative with lists and dataclasses among the arguments; or what else is to be done with it."""
     given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
     known = {k: known_arguments.canonical(arg) for k, arg in enumerate(given) if known_arguments.is_known(arg)}
-    if request is not None and request.kind == "hvp":
+    if request is not None and request.kind in ("hvp", "gnvp"):
         given = _vectors_matched(derivative, request, given)
     converted = [
         OmittedArg(known[k]) if k in known else structured.plain(arg, names[min(k, len(names) - 1)])
@@ -174,8 +174,27 @@ def call_structured(
         result = then(derivative, known, converted)
     if then is not called:
         return result
+    return _result_like(derivative, request, result, given)
+
+
+def _result_like(derivative: Any, request: Request, result: Any, given: list[Any]) -> Any:
+    """What a derivative returned, in the structures of the arguments that a call gave."""
+    inner = derivative._recipe[1]
+    back = functools.partial(
+        structured.returned, given=given[: request.count], derivative=inner if isinstance(inner, Remade) else None
+    )
+    kind, has_aux = request.kind, request.options.has_aux
+    if kind == "primal":
+        return back(result)
+    if kind == "jvp":
+        result = tuple(map(back, result))
+    elif kind == "vjp" or (kind == "value_and_grad" and has_aux):
+        result = back(result[0]), result[1]
     positions, single = derivative.sources
-    return structured.result_like(request.kind, result, [given[position] for position in positions], single)
+    sources = [given[position] for position in positions]
+    if kind == "grad" and has_aux:
+        return structured.result_like(kind, result[0], sources, single), back(result[1])
+    return structured.result_like(kind, result, sources, single)
 
 
 def _packed_result(
@@ -184,23 +203,23 @@ def _packed_result(
     """What a program gives that loops over lists (`packing`); None for a function that asks for more."""
     if request.kind not in PACKED:
         return None
-    own, vector = (converted[:-1], converted[-1:]) if request.kind == "hvp" else (converted, [])
+    count = {"hvp": len(converted) - 1, "jvp": request.count}.get(request.kind, len(converted))
+    own, vectors = converted[:count], converted[count:]
     given = packed_arguments(own, known, derivative._not_packed)
     if given is None:
         return None
     if request.kind in JACOBIANS and not _gives_blocks(derivative, own, given):
         return None
-    if vector:
+    if vectors:
         positions, single = derivative.sources
-        pattern, original = (
-            tuple(some[position] for position in positions) if not single else some[positions[0]]
-            for some in (given, own)
-        )
-        vector = [packing.packed_as(pattern, original, vector[0])]
-        if vector[0] is None:
+        pairs = [(given[position], own[position]) for position in positions]
+        if request.kind == "hvp" and not single:
+            pairs = [(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))]
+        vectors = [packing.packed_as(*pair, vector) for pair, vector in zip(pairs, vectors, strict=True)]
+        if any(vector is None for vector in vectors):
             return None
     try:
-        return (then(derivative, known, [*given, *vector]),)
+        return (then(derivative, known, [*given, *vectors]),)
     except TapecError:
         derivative._not_packed.add(forms_of(given))
         return None

@@ -112,7 +112,7 @@ def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any
         if single and _has_packed(result):
             return _packed_blocks(result, sources[0], 2 if kind == "hessian" else 1)
         return _blocks_like(result, {_class_of(source): source for source in sources})
-    if kind not in ("grad", "value_and_grad", "vjp", "hvp"):
+    if kind not in ("grad", "value_and_grad", "vjp", "hvp", "hessp", "gnvp", "hessian_diag"):
         return result
     gradients = result[1] if kind in ("value_and_grad", "vjp") else result
     if single:
@@ -127,6 +127,8 @@ def returned(value: Any, given: Sequence[Any], derivative: Any = None) -> Any:
 
     derivative  the function, if it is a derivative, whose results have the structure of their sources
     """
+    if type(value) in LEAVES:
+        return value
     if derivative is not None:
         positions, single = derivative.sources
         if all(position < len(given) for position in positions):

@@ -26,13 +26,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.shapes.equal_extents import EqualExtents
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -62,16 +61,15 @@ def write_out_products(function: Function, _constants: frozenset[str] = frozense
     """The function with loops for small products; see the module.  A sum's name has several values then."""
     if not any(map(is_product, walk(function.body))):
         return function
-    return Products(function).function()
+    return Products(function).rewritten()
 
 
-class Products:
+class Products(Rewriter):
     """Writes products out."""
 
     def __init__(self, function: Function) -> None:
-        self.program = function
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.definitions = {stmt.target: stmt.value for stmt in made if counts[stmt.target] == 1}
@@ -80,14 +78,6 @@ class Products:
         # the names that the innermost loop around a statement sets; None where there is none
         self.changed: set[str] | None = None
         self.innermost: For | Loop | None = None
-
-    def function(self) -> Function:
-        """The function with its products written out."""
-        body = self.block(self.program.body)
-        return replace(self.program, body=body, types=self.fresh.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def loop(self, loop: For | Loop) -> Stmt:
         """A loop with its products written out."""

@@ -37,6 +37,7 @@ from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
+    Call,
     Const,
     Expr,
     For,
@@ -331,6 +332,8 @@ class _Threads:
 
 def _asks_python(stmt: Stmt) -> bool:
     """Whether a statement calls a function of SciPy's, or one that is called as it is."""
+    if isinstance(stmt, Call) and isinstance(stmt.function, Opaque):
+        return True
     return any(op.fn.startswith(SCIPY) or isinstance(op.fn, Opaque) for op in operations(stmt))
 
 

@@ -32,7 +32,7 @@ from typing import TypeVar
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.vectors.lane_gain import CALLED
 from tapec.remarks import remark
@@ -94,18 +94,14 @@ class _Parts:
         return frozenset(found - self.added)
 
 
-class _Jammed:
+class _Jammed(Rewriter):
     def __init__(self, function: Function) -> None:
-        self.function = function
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.iterations = Iterations(function)
 
     @property
     def aliases(self) -> Aliases:
         return self.iterations.aliases
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         parts = self.parts(stmt)
