@@ -15,13 +15,13 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, numba_calls, parameters, tensors, vectorised
+from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, numba_calls, parameters, tensors, ufuncs, vectorised
 from tapec.frontend.allocation import dim
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
 from tapec.frontend.detached import COPIES, detach
-from tapec.frontend.elementwise import elementwise, repeated_first
+from tapec.frontend.elementwise import repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.jitted import carried
@@ -51,7 +51,7 @@ from tapec.frontend.values import (
     is_scalar,
     mapping,
 )
-from tapec.rules import Rule, function_name, rule_for, shown
+from tapec.rules import function_name, rule_for
 from tapec.rules.internal import INTERNAL
 from tapec.rules.library import INERT, METHODS, PRIMITIVES, REFUSED, STATIC, library_function
 
@@ -141,17 +141,17 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         args = [collected(ev, arg) for arg in args]
     if not args and kwargs:
         args, kwargs = _first_by_name(ev, obj, kwargs, node)
-    if obj is np.dot:
-        args, kwargs = parameters.in_order(ev, ("a", "b", "out"), "np.dot", args, kwargs, node, needed=2), {}
-        if len(args) > 2:
-            return _dot_into(ev, args, node)
+    if obj is np.dot and len(args) > 2:
+        args, kwargs = args[:2], {"out": args[2], **kwargs}
+    if ufuncs.has_keywords(obj, args, kwargs):
+        return ufuncs.with_keywords(ev, obj, args, kwargs, node)
     if any(complex_calls.holds_complex(ev, arg) for arg in (*args, *kwargs.values())):
         found = complex_calls.call(ev, obj, dotted_name(obj), args, kwargs, node)
         if found is not None:
             return found
     owner = getattr(obj, "__self__", None)
     if isinstance(owner, np.ufunc):
-        return tensors.ufunc_method(ev, owner, obj.__name__, plain(ev, args), kwargs, node)
+        return ufuncs.method(ev, owner, obj.__name__, plain(ev, args), kwargs, node)
     handler = _lookup(ev.special, obj)
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
@@ -163,7 +163,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return result
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
-        return call_rule(ev, name, rule, args, kwargs, node)
+        return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     library = library_function(obj)
     if library is not None:
         return call_library(ev, library, args, kwargs, node)
@@ -311,48 +311,6 @@ def dotted_name(obj: Any) -> str:
         if getattr(np.random, name, None) == obj:
             return f"np.random.{name}"
     return f"{module}.{name}" if module else name
-
-
-def call_rule(
-    ev: Evaluator, name: str, rule: Rule, args: list[Value], kwargs: dict[str, Value], node: Any
-) -> Value:
-    """An elementwise function."""
-    params, title = rule.params, shown(name)
-    if kwargs.keys() == {"out"} and name.startswith("np.") and len(args) == len(params):
-        args, kwargs = [*args, kwargs["out"]], {}
-    if kwargs:
-        ev.fail(UnsupportedSyntax, f"`{title}` takes no keyword arguments here", node)
-    out = None
-    if len(args) == len(params) + 1 and name.startswith("np."):
-        *args, out = args
-    if len(args) > len(params) == 2 and name in ("min", "max"):
-        result = args[0]
-        for other in args[1:]:
-            result = elementwise(ev, name, (result, other), node)
-        return result
-    if name == "math.log" and len(args) == 2:
-        number_, base = (elementwise(ev, name, (arg,), node) for arg in args)
-        return ev.binary("/", number_, base, node)
-    if not len(params) - rule.optional <= len(args) <= len(params):
-        ev.fail(TypeMismatch, f"`{title}` takes {len(params)} arguments, not {len(args)}", node)
-    result = elementwise(ev, name, tuple(args), node)
-    if out is not None:
-        ev.write_into(out, result, node)
-        return out
-    return result
-
-
-def _dot_into(ev: Evaluator, args: list[Value], node: Any) -> Value:
-    """`np.dot(a, b, out)`, which Numba has as well: the product, stored into an array of its shape."""
-    product, out = call_object(ev, np.dot, args[:2], {}, node), args[2]
-    ranks = [getattr(one.type, "ndim", None) if isinstance(one, Sym | Complex) else None for one in (product, out)]
-    if not ranks[0] or ranks[0] != ranks[1]:
-        ev.fail(TypeMismatch, f"`out` of `np.dot` is {describe(out)}, which has not the shape of the product", node)
-    made, kept = (ev.sym(one.re if isinstance(one, Complex) else one) for one in (product, out))
-    for axis in range(ranks[0]):
-        tensors.require_equal(ev, dim(ev, made, axis), dim(ev, kept, axis), "`out` has not the shape of the product")
-    ev.write_into(out, product, node)
-    return out
 
 
 def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any = None) -> Value:

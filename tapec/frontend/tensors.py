@@ -14,7 +14,6 @@ from tapec.frontend.creation import as_array
 from tapec.frontend.detached import detach
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import OpenIf
-from tapec.frontend.stores import update_at
 from tapec.frontend.values import (
     NONE,
     Lst,
@@ -33,7 +32,7 @@ from tapec.rules import arrays_tensor
 from tapec.syntax.types import Array
 
 
-def _array(ev: Evaluator, value: Value, node: Any) -> Sym:
+def array_of(ev: Evaluator, value: Value, node: Any) -> Sym:
     value = ev.materialise(value)
     if isinstance(value, Tup | Lst):
         value = as_array(ev, value, node)
@@ -52,7 +51,7 @@ def einsum(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are not known text", node)
     if kwargs.keys() - {"optimize"}:
         ev.fail(UnsupportedSyntax, f"`np.einsum` with `{min(kwargs.keys() - {'optimize'})}=`", node)
-    arrays = [_array(ev, arg, node) for arg in args[1:]]
+    arrays = [array_of(ev, arg, node) for arg in args[1:]]
     inputs, output = _subscripts(ev, text, arrays, node)
     return _summed(ev, arrays, inputs, output, node)
 
@@ -115,7 +114,7 @@ def require_equal(ev: Evaluator, first: Sym, second: Sym, message: str) -> None:
 
 def tensordot(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.tensordot(a, b, axes)`."""
-    first, second = (_array(ev, arg, node) for arg in args[:2])
+    first, second = (array_of(ev, arg, node) for arg in args[:2])
     axes = kwargs.get("axes", args[2] if len(args) > 2 else number(2))
     count = static_int(axes)
     ranks = rank_of(first), rank_of(second)
@@ -163,7 +162,7 @@ def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     given = dict(zip(("array", "pad_width", "mode"), args, strict=False)) | kwargs
     if unread := given.keys() - {"array", "pad_width", "mode", "constant_values"}:
         ev.fail(UnsupportedSyntax, f"`np.pad` with `{min(unread)}=`", node)
-    array = _array(ev, given["array"], node)
+    array = array_of(ev, given["array"], node)
     mode = given.get("mode", Static("constant"))
     if not isinstance(mode, Static) or mode.obj not in ("constant", "edge", "reflect", "symmetric", "wrap"):
         modes = '"constant", "edge", "reflect", "symmetric" and "wrap"'
@@ -196,7 +195,7 @@ def _widths(ev: Evaluator, value: Value, rank: int, node: Any) -> list[tuple[Val
 def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.lib.stride_tricks.sliding_window_view(array, window_shape)`."""
     given = dict(zip(("x", "window_shape", "axis"), args, strict=False)) | kwargs
-    array = _array(ev, given["x"], node)
+    array = array_of(ev, given["x"], node)
     shape = ev.materialise(given["window_shape"])
     sizes = (shape,) if is_scalar(shape) else ev.known_items(shape, node)
     axes = given.get("axis", NONE)
@@ -206,44 +205,6 @@ def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) ->
         ev.fail(UnsupportedFunction, "`sliding_window_view` along some of the axes", node)
     made = ev.inline_library(arrays_tensor.windows, [array, Tup(tuple(sizes))], {}, node)
     return detach(ev, made, array, "sliding_window_view")
-
-
-# elementwise functions along an axis
-
-_REDUCTIONS: dict[Any, Any] = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.maximum: np.max,
-    np.minimum: np.min,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-}
-_RUNNING: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
-
-
-def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`np.add.reduce(x, axis)` and its kin."""
-    kwargs = {key: value for key, value in kwargs.items() if not (key in ("dtype", "out") and is_none(value))}
-    if name == "outer" and len(args) == 2 and not kwargs:
-        first, second = (_array(ev, arg, node) for arg in args)
-        spread = Tup((Static(Ellipsis), *(NONE,) * rank_of(second)))
-        return ev.call_object(function, [ev.load(first, spread, node), second], {}, node)
-    if name == "at" and len(args) == 3 == function.nin + 1 and not kwargs:
-        update_at(ev, function, args[0], args[1], args[2], node)
-        return NONE
-    given = dict(zip(("array", "axis"), args, strict=False)) | kwargs
-    axis = given.get("axis", number(0))
-    table: dict[Any, Any] = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
-    if function in table:
-        rest = {key: value for key, value in given.items() if key not in ("array", "axis")}
-        return ev.call_object(table[function], [given["array"]], {"axis": axis, **rest}, node)
-    bodies = {"reduce": arrays_tensor.folded, "accumulate": arrays_tensor.running}
-    if name not in bodies or function.nin != 2 or given.keys() - {"array", "axis"}:
-        ev.fail(UnsupportedFunction, f"cannot differentiate `np.{function.__name__}.{name}`", node)
-    array = _array(ev, given["array"], node)
-    if name == "accumulate" and not array.type.is_float and function not in (np.maximum, np.minimum):
-        ev.fail(UnsupportedFunction, f"`np.{function.__name__}.accumulate` of {array.type}", node, hint="write a loop")
-    return ev.inline_library(bodies[name], [Static(function), array, axis], {}, node)
 
 
 SPECIAL: dict[Any, Any] = {

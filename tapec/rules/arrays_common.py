@@ -147,6 +147,16 @@ def last_axis(a, axis):
     return np.transpose(a, AXES[:place] + AXES[place + 1 : a.ndim] + (place,))
 
 
+def together(a, places):
+    """The lanes along some axes, counted from 0, as rows of an array whose last axis runs over their elements."""
+    if len(places) == 1:
+        return last_axis(a, places[0])
+    rest = remaining(AXES[: a.ndim], places, ())
+    turned = np.transpose(a, rest + places) if len(places) > 0 else a
+    shape = turned.shape[: len(rest)]
+    return np.reshape(turned, shape + (lane_size(turned.shape[len(rest) :]),))
+
+
 def part(a, axis, start, stop):
     """The view `a[..., start:stop, ...]` along one axis."""
     return np.swapaxes(np.swapaxes(a, 0, axis)[start:stop], 0, axis)
