@@ -53,7 +53,7 @@ from tapec.frontend.values import (
 )
 from tapec.rules import function_name, rule_for
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import INERT, METHODS, PRIMITIVES, REFUSED, STATIC, library_function
+from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STATIC, library_function
 
 Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 
@@ -161,13 +161,15 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         parameters.check_needed(ev, obj, title, args, kwargs, node)
         result: Value = handler(ev, args, kwargs, node)
         return result
+    dotted = dotted_name(obj)
+    if dotted in FORMS and (kwargs or len(args) > 1) and not ev.frame.library:
+        return call_library(ev, FORMS[dotted], args, kwargs, node)
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     library = library_function(obj)
     if library is not None:
         return call_library(ev, library, args, kwargs, node)
-    dotted = dotted_name(obj)
     if dotted in PRIMITIVES:
         params = PRIMITIVES[dotted].params
         args = parameters.in_order(ev, params, dotted, args, kwargs, node, needed=len(params))

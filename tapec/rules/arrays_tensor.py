@@ -1,4 +1,4 @@
-"""Products of arrays with more than two axes: stacks of matrices, `einsum`, padding, windows."""
+"""Products of arrays with more than two axes: stacks of matrices, `einsum`; windows; elementwise functions folded."""
 
 from __future__ import annotations
 
@@ -96,73 +96,19 @@ def _chosen(index, places):
     return own
 
 
-def padded(array, before, after, value):
-    """An array with `before` and `after` elements of a value around it, for each axis."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        shape = shape + (before[k] + array.shape[k] + after[k],)
-    out = np.full(shape, value, array.dtype)
-    for i in np.ndindex(array.shape):
-        place: tuple[Any, ...] = ()
-        for k in AXES[: array.ndim]:
-            place = place + (i[k] + before[k],)
-        out[place] = array[i]
-    return out
-
-
-def extended(array, before, after):
-    """An array with its outermost elements repeated around it."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        shape = shape + (before[k] + array.shape[k] + after[k],)
-    out = np.empty(shape, array.dtype)
-    for i in np.ndindex(shape):
-        place: tuple[Any, ...] = ()
-        for k in AXES[: array.ndim]:
-            place = place + (min(max(i[k] - before[k], 0), array.shape[k] - 1),)
-        out[i] = array[place]
-    return out
-
-
-def mirrored(array, before, after, mode):
-    """An array with its own elements around it: turned at the edges, with them or without, or from the other end."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        if array.shape[k] == 0 and before[k] + after[k] > 0:
-            raise ValueError("can't extend an empty axis in this mode")
-        shape = shape + (before[k] + array.shape[k] + after[k],)
-    out = np.empty(shape, array.dtype)
-    for i in np.ndindex(shape):
-        place: tuple[Any, ...] = ()
-        for k in AXES[: array.ndim]:
-            n = array.shape[k]
-            j = i[k] - before[k]
-            if mode == "wrap":
-                j = j % n
-            elif mode == "symmetric":
-                j = j % (2 * n)
-                j = min(j, 2 * n - 1 - j)
-            else:
-                j = j % max(2 * n - 2, 1)
-                j = min(j, 2 * n - 2 - j)
-            place = place + (j,)
-        out[i] = array[place]
-    return out
-
-
-def windows(array, extents):
-    """Every block of these extents, by where it begins."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        if extents[k] > array.shape[k]:
+def windows(array, extents, axes):
+    """Every block of these extents along some axes, by where it begins."""
+    shape = array.shape
+    for m in AXES[: len(axes)]:
+        if extents[m] > shape[axes[m]]:
             raise ValueError("window shape cannot be larger than input array shape")
-        shape = shape + (array.shape[k] - extents[k] + 1,)
+        shape = shape[: axes[m]] + (shape[axes[m]] - extents[m] + 1,) + shape[axes[m] + 1 :]
     out = np.empty(shape + extents, array.dtype)
     for i in np.ndindex(shape):
         for j in np.ndindex(extents):
-            place: tuple[Any, ...] = ()
-            for k in AXES[: array.ndim]:
-                place = place + (i[k] + j[k],)
+            place = i
+            for m in AXES[: len(axes)]:
+                place = place[: axes[m]] + (place[axes[m]] + j[m],) + place[axes[m] + 1 :]
             out[i + j] = array[place]
     return out
 

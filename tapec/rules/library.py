@@ -1,6 +1,7 @@
 """Every array function: those that are inlined, those with rules of their own, and those refused.
 
 LIBRARY     function -> plain Python function with its results, inlined by the frontend
+FORMS       dotted name -> the same for calls with more arguments than a rule, or Numba's function, takes
 METHODS     method name -> the same for `a.NAME(...)`; its first parameter is the array
 PRIMITIVES  dotted name -> whole-array operation with a hand-written tangent and adjoint
 INERT       dotted name -> why its result has no derivative; called as it is
@@ -21,11 +22,15 @@ from typing import Any
 import numpy as np
 
 from tapec.rules import (
+    arrays_apply,
     arrays_create,
+    arrays_index,
+    arrays_inert,
     arrays_nan,
     arrays_order,
     arrays_polynomial,
     arrays_product,
+    arrays_quantile,
     arrays_random,
     arrays_reduce,
     arrays_select,
@@ -58,11 +63,15 @@ def _join(*tables: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., 
 
 
 _FUNCTIONS = _join(
+    arrays_apply.FUNCTIONS,
     arrays_create.FUNCTIONS,
+    arrays_index.FUNCTIONS,
+    arrays_inert.FUNCTIONS,
     arrays_nan.FUNCTIONS,
     arrays_order.FUNCTIONS,
     arrays_polynomial.FUNCTIONS,
     arrays_product.FUNCTIONS,
+    arrays_quantile.FUNCTIONS,
     arrays_random.FUNCTIONS,
     arrays_reduce.FUNCTIONS,
     arrays_select.FUNCTIONS,
@@ -94,8 +103,10 @@ def library_function(obj: Any) -> Callable[..., Any] | None:
         return None
 
 
+FORMS: Mapping[str, Callable[..., Any]] = MappingProxyType(arrays_inert.FORMS)
+
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    _join(arrays_order.METHODS, arrays_reduce.METHODS, arrays_select.METHODS, arrays_shape.METHODS)
+    _join(arrays_index.METHODS, arrays_order.METHODS, arrays_reduce.METHODS, arrays_select.METHODS, arrays_shape.METHODS)
 )
 
 _REASONS = {
@@ -161,6 +172,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 
 __all__ = [
     "DRAWS",
+    "FORMS",
     "FRONTEND",
     "INERT",
     "LIBRARY",
