@@ -184,6 +184,7 @@ SPECIAL: dict[Any, Any] = {
     np.full_like: full_like,
     np.array: array,
     np.asarray: asarray,
+    np.asanyarray: asarray,
     np.ascontiguousarray: ascontiguousarray,
     np.copy: array_copy,
     np.reshape: reshape,

@@ -16,6 +16,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.values import (
     NONE,
+    Iteration,
     Lst,
     Static,
     Sym,
@@ -254,7 +255,18 @@ def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) ->
     return detach(ev, made, array, "sliding_window_view")
 
 
+def unstack(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.unstack(x, axis=axis)`: the parts along an axis, to iterate over, unpack or ask for."""
+    if len(args) != 1 or kwargs.keys() - {"axis"}:
+        ev.fail(TypeMismatch, "`np.unstack` takes an array, and `axis=`", node)
+    array = array_of(ev, args[0], node)
+    moved = ev.call_object(np.moveaxis, [array, kwargs.get("axis", number(0)), number(0)], {}, node)
+    return Iteration("items", (moved,))
+
+
 SPECIAL: dict[Any, Any] = {
+    # NumPy 1 has none
+    **({np.unstack: unstack} if hasattr(np, "unstack") else {}),
     np.einsum: einsum,
     np.tensordot: tensordot,
     np.pad: pad,

@@ -110,16 +110,9 @@ def block(arrays):
     return _joined(arrays, depth, max(_rank(arrays), depth))
 
 
-def unstack(x, /, *, axis=0):
-    """The parts of an array along an axis."""
-    x = np.asarray(x)
-    return list(np.moveaxis(x, axis, 0))
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "apply_along_axis": apply_along_axis,
     "apply_over_axes": apply_over_axes,
     "fromfunction": fromfunction,
     "block": block,
-    "unstack": unstack,
 }

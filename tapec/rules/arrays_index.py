@@ -35,6 +35,11 @@ def placed(k, size, mode):
     return k + size if k < 0 else k
 
 
+def element_at(a, k):
+    """Element `k` in C order."""
+    return a[unravelled(placed(k, a.size, "raise"), a.shape)]
+
+
 def put(a, ind, v, mode="raise"):
     """Store values, again and again from the first one, at places in C order."""
     places = flat(ind)

@@ -103,7 +103,7 @@ def test_axes_that_a_reduction_cannot_run_over_are_refused():
     with pytest.raises(ValueError, match="out of bounds"):
         LIBRARY[np.mean](a, (0, 3))
     with pytest.raises(TypeError, match="one axis"):
-        LIBRARY[np.median](a, (0, 1))
+        LIBRARY[np.sort](a, (0, 1))
     with pytest.raises(ValueError, match="Frobenius"):
         LIBRARY[np.linalg.norm](a, 1, (0, 1))
 
