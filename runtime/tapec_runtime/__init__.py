@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     )
     from tapec_runtime.checkpoints import checkpointed, next_checkpoint
     from tapec_runtime.complex_parts import complex64_array, complex_array
+    from tapec_runtime.decompositions import pseudo_inverse, thin_qr, thin_svd
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.extremes import maximum, minimum
     from tapec_runtime.factorisations import factorised, factorised_lower, solved, solved_transposed
+    from tapec_runtime.fourier import dft, real_dft, real_inverse
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
@@ -56,6 +58,7 @@ __all__ = [
     "constant",
     "cos",
     "cosh",
+    "dft",
     "digamma",
     "erf",
     "exp",
@@ -80,6 +83,9 @@ __all__ = [
     "power",
     "product",
     "product_in_rows",
+    "pseudo_inverse",
+    "real_dft",
+    "real_inverse",
     "remainder",
     "searchsorted",
     "searchsorted_right",
@@ -91,6 +97,8 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
+    "thin_qr",
+    "thin_svd",
     "wide_vectors",
 ]
 
@@ -107,6 +115,7 @@ _LAZY = {
     "complex_array": "complex_parts",
     "cos": "trigonometric",
     "cosh": "hyperbolic",
+    "dft": "fourier",
     "digamma": "gamma_function",
     "erf": "error_function",
     "exp": "exp_log",
@@ -131,6 +140,9 @@ _LAZY = {
     "power": "powers",
     "product": "matrix_products",
     "product_in_rows": "matrix_products",
+    "pseudo_inverse": "decompositions",
+    "real_dft": "fourier",
+    "real_inverse": "fourier",
     "remainder": "remainders",
     "scipy_special": "scipy_special",
     "searchsorted": "sorted_search",
@@ -142,6 +154,8 @@ _LAZY = {
     "solved_transposed": "factorisations",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
+    "thin_qr": "decompositions",
+    "thin_svd": "decompositions",
     "wide_vectors": "widths",
 }
 

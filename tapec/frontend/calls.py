@@ -39,6 +39,7 @@ from tapec.frontend.values import (
     Func,
     Instance,
     Lazy,
+    Lst,
     Method,
     Partial,
     Record,
@@ -53,7 +54,7 @@ from tapec.frontend.values import (
 )
 from tapec.rules import function_name, rule_for
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STATIC, library_function
+from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
 
 Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 
@@ -173,6 +174,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if dotted in PRIMITIVES:
         params = PRIMITIVES[dotted].params
         args = parameters.in_order(ev, params, dotted, args, kwargs, node, needed=len(params))
+        args = [ev.materialise(ev.as_array(arg, node) if isinstance(arg, Lst) else arg) for arg in args]
+        if dotted in STACKS and any(getattr(getattr(arg, "type", None), "ndim", 0) > 2 for arg in args):
+            return call_library(ev, STACKS[dotted], args, {}, node)
         return ev.primitive(dotted, plain(ev, all_present(ev, args)), node)
     if dotted in INERT:
         return ev.inert(dotted, plain(ev, all_present(ev, args)), kwargs, node)

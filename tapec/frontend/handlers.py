@@ -245,6 +245,7 @@ SPECIAL: dict[Any, Any] = {
     **{getattr(numba, name): decorators.number_type(name) for name in _NUMBA_NUMBERS},
     arrays_common.stop_gradient: stop_gradient,
     arrays_common.known: known,
+    arrays_common.complex_of: complex_calls.complex_of,
     arrays_common.runs_once: lambda ev, args, kwargs, node: number(not ev.loops),
     variables.stop_gradient: stop_gradient,
     variables.constant: constant,

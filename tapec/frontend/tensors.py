@@ -269,6 +269,7 @@ SPECIAL: dict[Any, Any] = {
     **({np.unstack: unstack} if hasattr(np, "unstack") else {}),
     np.einsum: einsum,
     np.tensordot: tensordot,
+    **({np.linalg.tensordot: tensordot} if hasattr(np.linalg, "tensordot") else {}),
     np.pad: pad,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
 }

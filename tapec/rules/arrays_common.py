@@ -25,6 +25,11 @@ def known(x, z):
     return x
 
 
+def complex_of(re, im):
+    """The complex array, or number, with these parts."""
+    return re + 1j * im
+
+
 def runs_once():
     """Whether a call stands in no loop; known when it is inlined."""
     return False

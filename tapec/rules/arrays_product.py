@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import tapec_runtime
 from tapec.rules.arrays_common import (
     AXES,
     axes_of,
@@ -190,8 +191,49 @@ def _largest_singular_value(x):
     return np.sqrt(largest) if largest > 0 else x.dtype.type(0)
 
 
+def _matrix_norm(x, ord):
+    """Norms of matrices along the last two axes, but for Frobenius'."""
+    if isinstance(ord, str):
+        if ord != "nuc":
+            raise ValueError("Invalid norm order for matrices.")
+        return _singular(x, np.sum)
+    if ord == 1:
+        return np.max(np.sum(np.abs(x), -2), -1)
+    if ord == -1:
+        return np.min(np.sum(np.abs(x), -2), -1)
+    if ord == np.inf:
+        return np.max(np.sum(np.abs(x), -1), -1)
+    if ord == -np.inf:
+        return np.min(np.sum(np.abs(x), -1), -1)
+    if ord == 2:
+        return _singular(x, _first_of)
+    if ord == -2:
+        return _singular(x, _last_of)
+    raise ValueError("Invalid norm order for matrices.")
+
+
+def _first_of(s):
+    return s[0]
+
+
+def _last_of(s):
+    return s[s.size - 1]
+
+
+def _singular(x, function):
+    """A function of the singular values of each matrix."""
+    if x.ndim == 2:
+        _, s, _ = tapec_runtime.thin_svd(x)
+        return function(s)
+    out = np.empty(x.shape[:-2], x.dtype)
+    for i in np.ndindex(x.shape[:-2]):
+        _, s, _ = tapec_runtime.thin_svd(x[i])
+        out[i] = function(s)
+    return out
+
+
 def norm(x, ord=None, axis=None, *, keepdims=False):
-    """Norm of a vector (any order), of a matrix (Frobenius, 1, 2, inf), or of vectors along an axis.
+    """Norm of a vector (any order), of a matrix (any kind), or of vectors or matrices along axes.
 
     The Euclidean norm has derivative 0 at 0.  Its second derivatives are finite for norms of 1e-100 to 1e100 (1e-12 to
     1e12 in single precision), its first ones for all but subnormal norms.
@@ -199,29 +241,29 @@ def norm(x, ord=None, axis=None, *, keepdims=False):
     x = np.asarray(x)
     if x.dtype.kind != "f":
         x = x.astype(np.float64)
-    if isinstance(axis, tuple) and len(axis) != 1 and ord is not None and ord != "fro":
-        raise ValueError("of norms of matrices along two axes, only Frobenius' is supported")
-    if isinstance(axis, tuple) and len(axis) == 2:
-        return by_lane(_length, x, axis, keepdims, x.dtype)
-    if axis is not None or x.ndim == 1:
-        return _vector_norm(x, ord, axis, keepdims)
-    if ord is None:
-        return by_lane(_length, x, None, keepdims, x.dtype)
-    if isinstance(ord, str):
-        if ord != "fro":
-            raise ValueError("this norm needs singular values, which have no derivative yet")
-        return by_lane(_length, x, None, keepdims, x.dtype)
-    if ord == 1:
-        return kept(np.max(np.sum(np.abs(x), 0)), 2, keepdims)
-    if ord == -1:
-        return kept(np.min(np.sum(np.abs(x), 0)), 2, keepdims)
-    if ord == np.inf:
-        return kept(np.max(np.sum(np.abs(x), 1)), 2, keepdims)
-    if ord == -np.inf:
-        return kept(np.min(np.sum(np.abs(x), 1)), 2, keepdims)
-    if ord == 2:
+    places = axis
+    if axis is None:
+        if ord is None:
+            return by_lane(_length, x, None, keepdims, x.dtype)
+        places = AXES[: x.ndim] if x.ndim > 1 else 0
+    if isinstance(places, tuple) and len(places) == 1:
+        return _vector_norm(x, ord, places[0], keepdims)
+    if not isinstance(places, tuple):
+        return _vector_norm(x, ord, places, keepdims)
+    if len(places) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    if ord is None or (isinstance(ord, str) and ord == "fro" or ord == "f"):
+        return by_lane(_length, x, places, keepdims, x.dtype)
+    rows = within(places[0], x.ndim)
+    columns = within(places[1], x.ndim)
+    if rows == columns:
+        raise ValueError("Duplicate axes given.")
+    if x.ndim == 2 and rows == 0 and not isinstance(ord, str) and ord == 2:
         return kept(_largest_singular_value(x), 2, keepdims)
-    raise ValueError("this norm needs singular values, which have no derivative yet")
+    found = _matrix_norm(np.moveaxis(x, (rows, columns), (-2, -1)), ord)
+    if keepdims:
+        return np.expand_dims(np.asarray(found), (rows, columns))
+    return found
 
 
 def norm_of_sizes(sizes, ord=None, axis=None, *, keepdims=False):
@@ -598,5 +640,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "interp": interp,
     "cov": cov,
     "corrcoef": corrcoef,
-    "linalg.norm": norm,
 }

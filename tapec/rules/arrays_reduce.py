@@ -20,6 +20,7 @@ from tapec.rules.arrays_common import (
     kept,
     known,
     lane_size,
+    last_axis,
     remaining,
     runs_once,
     stop_gradient,
@@ -369,28 +370,26 @@ def _area(y, x, dx, before):
     return (total + total + y[before + (0,)] + y[before + (n - 1,)]) * dx
 
 
+def _rows(x, place):
+    """Sample points with those of a line along the last axis."""
+    return x if x.ndim == 1 else last_axis(x, place)
+
+
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """Area by the trapezoidal rule, along an axis."""
-    if isinstance(y, (tuple, list)):
-        y = np.asarray(y)
+    y = np.asarray(y)
     place = within(axis, y.ndim)
-    if place != y.ndim - 1:
-        turned = np.moveaxis(y, place, -1)
-        if x is None:
-            return trapezoid(turned, None, dx)
-        places = np.asarray(x)
-        if places.ndim == 1:
-            return trapezoid(turned, places, dx)
-        return trapezoid(turned, np.moveaxis(places, place, -1), dx)
+    lines = last_axis(y, place)
+    rows = None
     if x is not None:
-        x = np.asarray(x)
-        if x.shape[x.ndim - 1] != y.shape[y.ndim - 1]:
+        rows = _rows(np.asarray(x), place)
+        if rows.shape[rows.ndim - 1] != lines.shape[lines.ndim - 1]:
             raise ValueError("x and y must have the same number of samples")
-    if y.ndim == 1:
-        return 0.5 * _area(y, x, dx, ())
-    out = np.empty(y.shape[:-1], float_type(y.dtype))
-    for before in np.ndindex(y.shape[:-1]):
-        out[before] = 0.5 * _area(y, x, dx, before)
+    if lines.ndim == 1:
+        return 0.5 * _area(lines, rows, dx, ())
+    out = np.empty(lines.shape[:-1], float_type(y.dtype))
+    for before in np.ndindex(lines.shape[:-1]):
+        out[before] = 0.5 * _area(lines, rows, dx, before)
     return out
 
 

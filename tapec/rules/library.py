@@ -3,6 +3,7 @@
 LIBRARY     function -> plain Python function with its results, inlined by the frontend
 FORMS       dotted name -> the same for calls with more arguments than a rule, or Numba's function, takes
 METHODS     method name -> the same for `a.NAME(...)`; its first parameter is the array
+STACKS      dotted name -> the same for stacks of matrices
 PRIMITIVES  dotted name -> whole-array operation with a hand-written tangent and adjoint
 INERT       dotted name -> why its result has no derivative; called as it is
 OPAQUE      those of INERT whose result does depend on float arguments: active ones are an error
@@ -24,6 +25,7 @@ import numpy as np
 from tapec.rules import (
     arrays_apply,
     arrays_create,
+    arrays_fourier,
     arrays_index,
     arrays_inert,
     arrays_nan,
@@ -36,7 +38,7 @@ from tapec.rules import (
     arrays_select,
     arrays_shape,
     arrays_split,
-    linalg,
+    linalg_calls,
     scalars,
     scipy_functions,
 )
@@ -65,6 +67,7 @@ def _join(*tables: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., 
 _FUNCTIONS = _join(
     arrays_apply.FUNCTIONS,
     arrays_create.FUNCTIONS,
+    arrays_fourier.FUNCTIONS,
     arrays_index.FUNCTIONS,
     arrays_inert.FUNCTIONS,
     arrays_nan.FUNCTIONS,
@@ -77,7 +80,7 @@ _FUNCTIONS = _join(
     arrays_select.FUNCTIONS,
     arrays_shape.FUNCTIONS,
     arrays_split.FUNCTIONS,
-    linalg.FUNCTIONS,
+    linalg_calls.FUNCTIONS,
 )
 
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
@@ -103,7 +106,9 @@ def library_function(obj: Any) -> Callable[..., Any] | None:
         return None
 
 
-FORMS: Mapping[str, Callable[..., Any]] = MappingProxyType(arrays_inert.FORMS)
+FORMS: Mapping[str, Callable[..., Any]] = MappingProxyType(arrays_inert.FORMS | linalg_calls.FORMS)
+
+STACKS: Mapping[str, Callable[..., Any]] = MappingProxyType(linalg_calls.STACKS)
 
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     _join(arrays_index.METHODS, arrays_order.METHODS, arrays_reduce.METHODS, arrays_select.METHODS, arrays_shape.METHODS)
@@ -155,8 +160,7 @@ STATIC = frozenset(
 )
 
 _REFUSALS = {
-    "singular vectors have no rule yet": "linalg.svd linalg.cond",
-    "it has no rule yet": "linalg.qr linalg.lstsq linalg.eig linalg.eigvals roots",
+    "eigenvalues of a matrix that is not symmetric have no rule yet": "linalg.eig linalg.eigvals roots",
     "its views overlap; index the array in a loop": (
         "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
     ),
@@ -181,6 +185,7 @@ __all__ = [
     "OPAQUE",
     "PRIMITIVES",
     "REFUSED",
+    "STACKS",
     "STATIC",
     "Primitive",
     "numpy_object",
