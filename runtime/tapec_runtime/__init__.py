@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
+    from tapec_runtime.lambert import lambert_w
     from tapec_runtime.looked_up_places import lie_behind
     from tapec_runtime.matrix_products import product, product_in_rows
     from tapec_runtime.opaque_numbers import opaque
@@ -67,6 +68,7 @@ __all__ = [
     "factorised",
     "factorised_lower",
     "independent",
+    "lambert_w",
     "lgamma",
     "lie_behind",
     "log",
@@ -124,6 +126,7 @@ _LAZY = {
     "factorised": "factorisations",
     "factorised_lower": "factorisations",
     "independent": "independence",
+    "lambert_w": "lambert",
     "lgamma": "gamma_function",
     "lie_behind": "looked_up_places",
     "log": "exp_log",

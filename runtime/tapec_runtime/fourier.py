@@ -11,7 +11,6 @@ the first one is called.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -23,30 +22,18 @@ from numba.core import cgutils, types
 from numba.extending import overload
 from numba.np.arrayobj import make_array
 
+from tapec_runtime.addresses import PREFIX, call_loop, known_address, loop_of
 from tapec_runtime.registration import register
 
-# before the name of a loop, the attribute of this module that is its address
-_ADDRESS = "address_of_"
 _LOOPS = {"fft": "Dd->D", "ifft": "Dd->D", "rfft_n_even": "dd->D", "rfft_n_odd": "dd->D", "irfft": "Dd->d"}
-
-
-class _Ufunc(ctypes.Structure):
-    """The head of NumPy's PyUFuncObject, which is part of its C interface."""
-
-    _fields_ = [
-        ("head", ctypes.c_byte * object.__basicsize__),
-        *((name, ctypes.c_int) for name in ("nin", "nout", "nargs", "identity")),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int),
-    ]
+_MISSING = "compiled code needs NumPy 2 for Fourier transforms"
 
 
 def __getattr__(name: str) -> int:
     """The address of a loop, or of the data that goes with it, as compiled code asks for it."""
-    if not name.startswith(_ADDRESS):
+    if not name.startswith(PREFIX):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    loop, _, more = name.removeprefix(_ADDRESS).partition("__")
+    loop, _, more = name.removeprefix(PREFIX).partition("__")
     precision, _, part = more.partition("__")
     return _loop(loop, precision == "single")[part == "data"]
 
@@ -61,13 +48,8 @@ def _loop(name: str, single: bool) -> tuple[int, int]:
         from numpy.fft import _pocketfft_umath as umath
     except ImportError:
         raise ImportError("this NumPy has no loops of its Fourier transforms: compiled code needs NumPy 2") from None
-    ufunc = getattr(umath, name)
     kind = _LOOPS[name].replace("D", "F").replace("d", "f") if single else _LOOPS[name]
-    found = _Ufunc.from_address(id(ufunc))
-    if (found.nin, found.nout, found.ntypes) != (ufunc.nin, ufunc.nout, len(ufunc.types)) or kind not in ufunc.types:
-        raise ImportError("the Fourier transforms of this NumPy are not known here")
-    place = ufunc.types.index(kind)
-    return int(found.functions[place] or 0), int(found.data[place] or 0) if found.data else 0
+    return loop_of(getattr(umath, name), kind)
 
 
 def _called(name: str) -> Callable[..., Any]:
@@ -90,70 +72,21 @@ def _lowering(name: str) -> Callable[..., Any]:
         kinds = signature.args
         single = any(kind.dtype in (types.float32, types.complex64) for kind in kinds)
         given, out = (make_array(kind)(context, builder, value=arg) for kind, arg in zip(kinds, args, strict=True))
-        loop, data = _pointers(context, builder, name, single)
-        place = ir.IntType(types.intp.bitwidth)
-        real = ir.FloatType() if single else ir.DoubleType()
-        one = cgutils.alloca_once_value(builder, ir.Constant(real, 1.0))
-        pointers = [given.data, one, out.data]
+        label = f"{name}__{'single' if single else 'double'}"
+        loop = known_address(context, builder, __name__, f"{label}__loop", _MISSING)
+        # loops of real numbers have no data
+        data = ir.Constant(cgutils.voidptr_t, None)
+        if name in ("fft", "ifft"):
+            data = known_address(context, builder, __name__, f"{label}__data", _MISSING)
+        one = cgutils.alloca_once_value(builder, ir.Constant(ir.FloatType() if single else ir.DoubleType(), 1.0))
         shapes = [cgutils.unpack_tuple(builder, array.shape, 2) for array in (given, out)]
         steps = [cgutils.unpack_tuple(builder, array.strides, 2) for array in (given, out)]
-        zero = ir.Constant(place, 0)
-        numbers = [shapes[0][0], shapes[0][1], shapes[1][1]]
-        strides = [steps[0][0], zero, steps[1][0], steps[0][1], steps[1][1]]
-        byte = cgutils.voidptr_t
-        held = [_array(builder, byte, [builder.bitcast(one_, byte) for one_ in pointers])]
-        held += [_array(builder, place, row) for row in (numbers, strides)]
-        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), place.as_pointer(), place.as_pointer(), byte])
-        builder.call(builder.bitcast(loop, kind.as_pointer()), [*held, data])
+        counts = [shapes[0][0], shapes[0][1], shapes[1][1]]
+        strides = [steps[0][0], ir.Constant(ir.IntType(64), 0), steps[1][0], steps[0][1], steps[1][1]]
+        call_loop(builder, loop, data, [given.data, one, out.data], counts, strides)
         return context.get_dummy_value()
 
     return lower
-
-
-def _array(builder: Any, kind: Any, items: list[Any]) -> Any:
-    """Items one behind the other in memory of the stack."""
-    room = cgutils.alloca_once(builder, kind, size=len(items))
-    for k, item in enumerate(items):
-        builder.store(item, builder.gep(room, [ir.Constant(ir.IntType(32), k)]))
-    return room
-
-
-def _pointers(context: Any, builder: Any, name: str, single: bool) -> tuple[Any, Any]:
-    """A loop and its data, asked for once."""
-    found = []
-    # loops of real numbers have no data
-    for part in ("loop", "data") if name in ("fft", "ifft") else ("loop",):
-        label = f"{name}__{'single' if single else 'double'}__{part}"
-        held = f"tapec_fourier_{label}"
-        if held in builder.module.globals:
-            known = builder.module.globals[held]
-        else:
-            known = cgutils.add_global_variable(builder.module, cgutils.voidptr_t, held)
-            known.initializer, known.linkage = ir.Constant(cgutils.voidptr_t, None), "internal"
-        with builder.if_then(cgutils.is_null(builder, builder.load(known)), likely=False):
-            builder.store(_asked(context, builder, label), known)
-            with builder.if_then(cgutils.is_null(builder, builder.load(known)), likely=False):
-                message = "compiled code needs NumPy 2 for Fourier transforms"
-                context.call_conv.return_user_exc(builder, ImportError, (message,))
-        found.append(builder.load(known))
-    return found[0], found[-1] if len(found) > 1 else ir.Constant(cgutils.voidptr_t, None)
-
-
-def _asked(context: Any, builder: Any, label: str) -> Any:
-    """An address, from Python; null if there is none."""
-    python = context.get_python_api(builder)
-    lock = python.gil_ensure()
-    module = python.import_module(context.insert_const_string(builder.module, __name__))
-    found = cgutils.alloca_once_value(builder, ir.Constant(cgutils.voidptr_t, None))
-    with builder.if_then(cgutils.is_not_null(builder, module)):
-        number = python.object_getattr_string(module, f"{_ADDRESS}{label}")
-        with builder.if_then(cgutils.is_not_null(builder, number)):
-            builder.store(python.long_as_voidptr(number), found)
-            python.decref(number)
-        python.decref(module)
-    python.err_clear()
-    python.gil_release(lock)
-    return builder.load(found)
 
 
 for _name in _LOOPS:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
+from tapec.rules import arrays_fourier, scipy_special_calls
 from tapec.rules.arrays_common import stop_gradient
 
 
@@ -134,7 +135,9 @@ _FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
         "logsumexp": logsumexp,
         "multigammaln": multigammaln,
         "softmax": softmax,
+        **scipy_special_calls.FUNCTIONS,
     },
+    "scipy.fft": dict(arrays_fourier.TRANSFORMS),
     "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm},
 }
 
