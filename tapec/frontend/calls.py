@@ -15,7 +15,7 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, numba_calls, parameters, tensors, ufuncs, vectorised
+from tapec.frontend import complex_calls, coroutines, dicts, distributions, named_tuples, numba_calls, parameters, tensors, ufuncs, vectorised
 from tapec.frontend.allocation import dim
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
@@ -168,6 +168,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
+    if (found := distributions.call(ev, obj, args, kwargs, node)) is not None:
+        return found
     library = library_function(obj)
     if library is not None:
         return call_library(ev, library, args, kwargs, node)

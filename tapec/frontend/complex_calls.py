@@ -41,6 +41,7 @@ from tapec.rules import (
     complex_numbers,
     linalg,
     linalg_calls,
+    scipy_special_calls,
 )
 from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, library_function
 from tapec.syntax.types import FLOAT64
@@ -56,6 +57,7 @@ _LIBRARY: frozenset[Any] = frozenset(
         *(arrays_polynomial.polyval, arrays_polynomial.polyval_falling),
         *(set(arrays_select.FUNCTIONS.values()) - {arrays_select.clip, arrays_select.real}),
         *arrays_fourier.FUNCTIONS.values(),
+        scipy_special_calls.wofz,
         *arrays_shape.FUNCTIONS.values(),
         *arrays_split.FUNCTIONS.values(),
     }

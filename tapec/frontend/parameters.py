@@ -104,9 +104,20 @@ def check(ev: Evaluator, known: str | None, name: str, args: Args, kwargs: Kwarg
 
 
 def in_order(
-    ev: Evaluator, params: tuple[str, ...], name: str, args: Args, kwargs: Kwargs, node: Any, *, needed: int
+    ev: Evaluator,
+    params: tuple[str, ...],
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    node: Any,
+    *,
+    needed: int,
+    gaps: Kwargs | None = None,
 ) -> Args:
-    """The arguments for `params`, of which the first `needed` must be there, by position; others are refused."""
+    """The arguments for `params`, of which the first `needed` must be there, by position; others are refused.
+
+    gaps  what stands for those that are not given
+    """
     check(ev, " ".join(params), name, args, kwargs, node)
     given = dict(zip(params, args, strict=False))
     twice = [key for key in kwargs if key in given]
@@ -116,6 +127,7 @@ def in_order(
     missing = [key for key in params[:needed] if key not in given]
     if missing:
         ev.fail(TypeMismatch, f"`{name}` needs a value for `{missing[0]}`", node)
+    given = (gaps or {}) | given
     return [given[key] for key in params if key in given]
 
 

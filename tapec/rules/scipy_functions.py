@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
-from tapec.rules import arrays_fourier, scipy_special_calls
+from tapec.rules import arrays_fourier, scipy_linalg, scipy_signals, scipy_special_calls
 from tapec.rules.arrays_common import stop_gradient
 
 
@@ -138,7 +138,8 @@ _FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
         **scipy_special_calls.FUNCTIONS,
     },
     "scipy.fft": dict(arrays_fourier.TRANSFORMS),
-    "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm},
+    "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm, **scipy_linalg.FUNCTIONS},
+    **scipy_signals.FUNCTIONS,
 }
 
 
