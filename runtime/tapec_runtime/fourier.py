@@ -11,6 +11,7 @@ the first one is called.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -45,7 +46,7 @@ def _loop(name: str, single: bool) -> tuple[int, int]:
     raises  ImportError if this NumPy has none of that name
     """
     try:
-        from numpy.fft import _pocketfft_umath as umath
+        umath: Any = importlib.import_module("numpy.fft._pocketfft_umath")
     except ImportError:
         raise ImportError("this NumPy has no loops of its Fourier transforms: compiled code needs NumPy 2") from None
     kind = _LOOPS[name].replace("D", "F").replace("d", "f") if single else _LOOPS[name]
@@ -54,8 +55,7 @@ def _loop(name: str, single: bool) -> tuple[int, int]:
 
 def _called(name: str) -> Callable[..., Any]:
     def function(given: Any, out: Any) -> None:
-        from numpy.fft import _pocketfft_umath as umath
-
+        umath: Any = importlib.import_module("numpy.fft._pocketfft_umath")
         out[...] = getattr(umath, name)(given, given.real.dtype.type(1), np.empty_like(out))
 
     function.__name__ = function.__qualname__ = f"fill_by_{name}"

@@ -32,8 +32,8 @@ def lambert_w(branch: int, x: float) -> float:
     near = root if branch == 0 else -root
     if root < 0.01:
         # the series around the branch point
-        w = -1.0 + near * (1.0 - near * (1.0 / 3.0 - near * (11.0 / 72.0 - near * (43.0 / 540.0 - near * 769.0 / 17280.0))))
-        return w
+        rest = 11.0 / 72.0 - near * (43.0 / 540.0 - near * 769.0 / 17280.0)
+        return -1.0 + near * (1.0 - near * (1.0 / 3.0 - near * rest))
     if root < 1.0:
         w = -1.0 + near * (1.0 - near * (1.0 / 3.0 - near * 11.0 / 72.0))
     elif branch == 0:

@@ -27,15 +27,16 @@ from tapec_runtime.registration import register
 
 # how many numbers each takes
 ARITIES = {
-    1: "kolmogorov zetac bei beip ber berp cosdg cosm1 cotdg dawsn ellipe ellipk ellipkm1 entr erfcinv erfcx erfi erfinv exp1 exp10 expi"
-    " expit exprel gamma gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e kei keip ker kerp log_expit log_ndtr loggamma logit"
-    " ndtr ndtri ndtri_exp psi rgamma sindg spence tandg wrightomega y0 y1",
-    2: "elliprc ellipkinc ellipeinc eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_laguerre eval_legendre"
-    " eval_sh_chebyt eval_sh_chebyu eval_sh_legendre pdtri powm1 beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri expn gammainc gammaincc gammainccinv gammaincinv huber"
-    " hyp0f1 inv_boxcox inv_boxcox1p iv ive jv jve kl_div kn kv kve modstruve owens_t pdtr pdtrc poch pseudo_huber"
-    " rel_entr stdtr stdtrit struve xlog1py xlogy yn yv yve",
-    3: "bdtr bdtrc bdtri eval_gegenbauer eval_genlaguerre fdtri gdtrix log_wright_bessel lpmv nbdtri voigt_profile"
-    " betainc betaincc betainccinv betaincinv elliprd elliprf fdtr fdtrc gdtr gdtrc hyp1f1 hyperu nbdtr nbdtrc"
+    1: "bei beip ber berp cosdg cosm1 cotdg dawsn ellipe ellipk ellipkm1 entr erfcinv erfcx erfi erfinv exp1 exp10"
+    " expi expit exprel gamma gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e kei keip ker kerp log_expit"
+    " log_ndtr loggamma logit ndtr ndtri ndtri_exp psi rgamma sindg spence tandg wrightomega y0 y1 zetac",
+    2: "beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri ellipeinc ellipkinc elliprc eval_chebyc eval_chebys"
+    " eval_chebyt eval_chebyu eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_legendre expn"
+    " gammainc gammaincc gammainccinv gammaincinv huber hyp0f1 inv_boxcox inv_boxcox1p iv ive jv jve kl_div kn"
+    " kv kve modstruve owens_t pdtr pdtrc poch powm1 pseudo_huber rel_entr stdtr stdtrit struve xlog1py"
+    " xlogy yn yv yve",
+    3: "betainc betaincc betainccinv betaincinv elliprd elliprf eval_gegenbauer eval_genlaguerre"
+    " fdtr fdtrc fdtri gdtr gdtrc gdtrix hyp1f1 hyperu log_wright_bessel lpmv nbdtr nbdtrc voigt_profile"
     " wright_bessel",
     4: "eval_jacobi hyp2f1",
 }
@@ -53,7 +54,9 @@ LOOPS: dict[str, tuple[str, str, int]] = {
     "_zeta": ("_zeta", "dd->d", 0),
     "_riemann_zeta": ("_riemann_zeta", "d->d", 0),
     **{name: (name, "ld->d", 0) for name in ("_spherical_jn", "_spherical_yn", "_spherical_in", "_spherical_kn")},
-    **{name: (name, "ld->d", 0) for name in ("eval_hermite", "eval_hermitenorm")},
+    **{name: (name, "ld->d", 0) for name in ("eval_hermite", "eval_hermitenorm", "pdtri")},
+    **{name: (name, "dld->d", 0) for name in ("bdtr", "bdtrc", "bdtri")},
+    "nbdtri": ("nbdtri", "lld->d", 0),
 }
 
 
@@ -109,7 +112,8 @@ def _called(name: str) -> Callable[..., Any]:
 
     def of_several(*numbers: Any) -> Any:
         ufunc, kind, wanted = LOOPS[name]
-        given = [np.asarray(number).astype(int) if one == "l" else number for one, number in zip(kind, numbers)]
+        pairs = zip(kind, numbers, strict=False)
+        given = [np.asarray(number).astype(int) if one == "l" else number for one, number in pairs]
         if kind.startswith("D"):
             given = [numbers[0] + 1j * np.asarray(numbers[1])]
         made = _ufunc(ufunc)(*given)
@@ -191,11 +195,12 @@ def _width(kind: str) -> int:
     return len(_numbers_of(kind))
 
 
-for _count, _names in ARITIES.items():
-    for _name in _names.split():
-        globals()[_name] = _called(_name)
-        register(globals()[_name], _resolving(_count), _lowering(_name), *[types.Any] * _count)
-for _name, (_, _kind, _) in LOOPS.items():
-    _count = _width(_kind.partition("->")[0])
+def _taken() -> dict[str, int]:
+    """How many numbers each function takes."""
+    plain = {name: count for count, names in ARITIES.items() for name in names.split()}
+    return plain | {name: _width(kind.partition("->")[0]) for name, (_, kind, _) in LOOPS.items()}
+
+
+for _name, _count in _taken().items():
     globals()[_name] = _called(_name)
     register(globals()[_name], _resolving(_count), _lowering(_name), *[types.Any] * _count)

@@ -21,7 +21,6 @@ from tapec.frontend.values import (
     Instance,
     Items,
     Iteration,
-    Iteration,
     Lazy,
     Lst,
     Slice,

@@ -15,8 +15,17 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, coroutines, dicts, distributions, named_tuples, numba_calls, parameters, tensors, ufuncs, vectorised
-from tapec.frontend.allocation import dim
+from tapec.frontend import (
+    complex_calls,
+    coroutines,
+    dicts,
+    distributions,
+    named_tuples,
+    numba_calls,
+    parameters,
+    ufuncs,
+    vectorised,
+)
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
@@ -44,7 +53,6 @@ from tapec.frontend.values import (
     Partial,
     Record,
     Static,
-    Sym,
     Tup,
     Value,
     describe,

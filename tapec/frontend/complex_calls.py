@@ -264,7 +264,7 @@ def complex_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def complex_of(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """A complex array of our own library, from its parts."""
     re, im = (ev.materialise(arg) for arg in args)
-    return complex_arithmetic.joined(ev, re, im)  # type: ignore[arg-type]
+    return complex_arithmetic.joined(ev, re, im)
 
 
 def _number(ev: Evaluator, value: Value, node: Any) -> Complex:

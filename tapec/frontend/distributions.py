@@ -21,19 +21,20 @@ def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Valu
     from tapec.rules.scipy_stats import DISCRETE, DISTRIBUTIONS, METHODS, SEVERAL
 
     method = obj.__name__
-    found = next((one for one in {*DISTRIBUTIONS, *(one for one, _ in SEVERAL)} if getattr(stats, one, None) is owner), "")
+    names = [*DISTRIBUTIONS, *(one for one, _ in SEVERAL)]
+    found = next((one for one in names if getattr(stats, one, None) is owner), "")
     title = f"scipy.stats.{found or getattr(owner, 'name', '')}.{method}"
     if (found, method) in SEVERAL:
         made: Value = ev.inline_library(SEVERAL[found, method], args, kwargs, node)
         return made
     row = DISTRIBUTIONS.get(found)
     body = None if row is None else (DISCRETE if row.discrete else METHODS).get(method)
-    if row is None or body is None or (method in ("cdf", "sf", "logcdf", "logsf", "ppf") and getattr(row, _OF[method]) is None):
+    if row is None or body is None or (method in _OF and getattr(row, _OF[method]) is None):
         ev.fail(UnsupportedFunction, f"cannot differentiate a call to `{title}`", node, hint=_HINT)
     first = "q" if method == "ppf" else "k" if row.discrete else "x"
-    names = (first, *row.shapes, "loc") if row.discrete else (first, *row.shapes, "loc", "scale")
-    given = dict.fromkeys(("loc", "scale"), number(0.0)) | {"scale": number(1.0)}
-    args = parameters.in_order(ev, names, title, args, kwargs, node, needed=1 + len(row.shapes), gaps=given)
+    params = (first, *row.shapes, "loc") if row.discrete else (first, *row.shapes, "loc", "scale")
+    gaps: Kwargs = {"loc": number(0.0)} if row.discrete else {"loc": number(0.0), "scale": number(1.0)}
+    args = parameters.in_order(ev, params, title, args, kwargs, node, needed=1 + len(row.shapes), gaps=gaps)
     plain = [ev.materialise(ev.as_array(arg, node) if isinstance(arg, Tup | Lst) else arg) for arg in args]
     variable, shapes, rest = plain[0], plain[1 : 1 + len(row.shapes)], plain[1 + len(row.shapes) :]
     if row.discrete and not method.endswith("pmf"):

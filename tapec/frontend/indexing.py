@@ -345,7 +345,7 @@ def _joined(ev: Evaluator, index: Value, columns: bool, node: Any) -> Value:
         elif isinstance(one, Static):
             ev.fail(UnsupportedSyntax, "text in `np.r_` and `np.c_`", node, hint="call np.concatenate or np.stack")
         array = ev.call_object(np.atleast_1d, [one], {}, node)
-        if columns and ev.get_attribute(array, "ndim", node).constant == 1:
+        if columns and static_int(ev.get_attribute(array, "ndim", node)) == 1:
             array = ev.load(array, Tup((Slice(None, None, None), Static(None))), node)
         parts.append(array)
     return ev.call_object(np.concatenate, [Tup(tuple(parts))], {"axis": number(-1 if columns else 0)}, node)

@@ -65,7 +65,7 @@ def _as_text(ev: Evaluator, args: Args, node: Any) -> tuple[str, Args]:
     words = []
     for one in places:
         items = ev.known_items(one, node)
-        letters = ["..." if isinstance(item, Static) and item.obj is ... else _letter(static_int(item)) for item in items]
+        letters = [_letter(... if isinstance(item, Static) else static_int(item)) for item in items]
         if None in letters:
             ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are numbers from 0 to 51, or `...`", node)
         words.append("".join(letter for letter in letters if letter is not None))
@@ -74,7 +74,9 @@ def _as_text(ev: Evaluator, args: Args, node: Any) -> tuple[str, Args]:
     return ",".join(words[:count]) + arrow, [args[0], *args[: 2 * count : 2]]
 
 
-def _letter(place: int | None) -> str | None:
+def _letter(place: Any) -> str | None:
+    if place is ...:
+        return "..."
     # capital letters come first where NumPy sorts the subscripts of a result
     letters = string.ascii_uppercase + string.ascii_lowercase
     return letters[place] if place is not None and 0 <= place < len(letters) else None

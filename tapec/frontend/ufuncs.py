@@ -112,8 +112,7 @@ def _converted(ev: Evaluator, args: Args, kind: str, title: str, node: Any) -> A
     made: Args = []
     for arg in args:
         arg = ev.as_array(arg, node) if isinstance(arg, Tup | Lst) else ev.materialise(arg)
-        own = getattr(arg, "type", None)
-        own = getattr(own, "dtype", "float64")
+        own: str = getattr(getattr(arg, "type", None), "dtype", "float64")
         if whole and kind != own and not (kind == "bool" or np.can_cast(own, kind, "same_kind")):
             ev.fail(TypeMismatch, f"`{title}` cannot compute with numbers of {own} in {kind}", node)
         # a truth value is what a function gives, not what it takes
@@ -130,7 +129,7 @@ def _write(ev: Evaluator, out: Value, value: Value, title: str, node: Any, exact
         ev.fail(TypeMismatch, f"`{title}` gives numbers of {given}, which do not go into {out.type.dtype}", node)
     if exact:
         value = ev.materialise(value)
-        first, target = complex_arithmetic.lead(value), complex_arithmetic.lead(out)  # type: ignore[arg-type]
+        first, target = complex_arithmetic.lead(value), complex_arithmetic.lead(out)
         ranks = [getattr(one.type, "ndim", 0) for one in (first, target)]
         if ranks[0] != ranks[1]:
             ev.fail(TypeMismatch, f"`out` of `{title}` is {describe(out)}, which has not the shape of the result", node)

@@ -79,7 +79,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False):
     for k in range(size):
         values[k] = line[order[k]]
         # what is no number counts as one value, as in NumPy
-        new[k] = k == 0 or not (values[k] == values[k - 1] or (values[k] != values[k] and values[k - 1] != values[k - 1]))
+        new[k] = k == 0 or (values[k] != values[k - 1] and (values[k] == values[k] or values[k - 1] == values[k - 1]))
     first = np.flatnonzero(new)
     results = [values[first]]
     if return_index:

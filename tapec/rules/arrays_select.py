@@ -96,7 +96,7 @@ def delete(arr, obj, axis=None):
         places = np.asarray(obj)
         if places.dtype.kind == "b":
             if places.size != n:
-                raise ValueError("boolean array argument obj to delete must be one dimensional and match the axis length")
+                raise ValueError("a boolean argument of np.delete must be as long as the axis")
             keep[places] = False
         else:
             for k in places:

@@ -155,7 +155,7 @@ def folded(function, a, axis=0, keepdims=False, initial=None, where=None):
 
 
 def folded_at(function, a, indices, axis=0):
-    """`function.reduceat(a, indices, axis)`: from each index to the next one, or its element where that is not ahead."""
+    """`function.reduceat(a, indices, axis)`: from each index to the next one, or its element if that is not ahead."""
     place = within(axis, a.ndim)
     shape = a.shape
     count = indices.size

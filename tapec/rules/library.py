@@ -111,7 +111,7 @@ FORMS: Mapping[str, Callable[..., Any]] = MappingProxyType(arrays_inert.FORMS | 
 STACKS: Mapping[str, Callable[..., Any]] = MappingProxyType(linalg_calls.STACKS)
 
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    _join(arrays_index.METHODS, arrays_order.METHODS, arrays_reduce.METHODS, arrays_select.METHODS, arrays_shape.METHODS)
+    _join(*(home.METHODS for home in (arrays_index, arrays_order, arrays_reduce, arrays_select, arrays_shape)))
 )
 
 _REASONS = {

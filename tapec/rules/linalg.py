@@ -41,7 +41,6 @@ from tapec.rules.factorised_systems import (
     solved_transposed_adjoint,
     solved_transposed_tangent,
 )
-
 from tapec.rules.fourier_rules import (
     dft_adjoint,
     dft_tangent,

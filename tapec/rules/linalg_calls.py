@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
-from tapec.rules.arrays_common import AXES, float_type, lane_size, within
-from tapec.rules.arrays_product import cross, flat, matmul, norm, outer, vecdot
+from tapec.rules.arrays_common import AXES, flat, float_type, lane_size, within
+from tapec.rules.arrays_product import cross, matmul, norm, outer, vecdot
 from tapec.rules.arrays_select import diagonal, trace
 from tapec.rules.arrays_shape import broadcast_shapes, matrix_transpose
 from tapec.rules.least_squares import lstsq, pinv

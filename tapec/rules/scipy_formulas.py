@@ -387,7 +387,11 @@ SCIPY_SPECIAL = table(
     # orthogonal polynomials
     _row("eval_legendre(n, x)", "eval_gegenbauer(n - 1, 1.5, x)*dx", source=_GEGENBAUER, refused="n", note=_ORDER),
     _row(
-        "eval_sh_legendre(n, x)", "2*eval_gegenbauer(n - 1, 1.5, 2*x - 1)*dx", source=_GEGENBAUER, refused="n", note=_ORDER
+        "eval_sh_legendre(n, x)",
+        "2*eval_gegenbauer(n - 1, 1.5, 2*x - 1)*dx",
+        source=_GEGENBAUER,
+        refused="n",
+        note=_ORDER,
     ),
     _row("eval_chebyt(n, x)", "n*eval_chebyu(n - 1, x)*dx", source="DLMF 18.9.21", refused="n", note=_ORDER),
     _row("eval_chebyu(n, x)", "2*eval_gegenbauer(n - 1, 2, x)*dx", source=_GEGENBAUER, refused="n", note=_ORDER),

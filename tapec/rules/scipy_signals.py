@@ -48,7 +48,8 @@ def _simpson_even(lines, x, dx):
     n = lines.shape[-1]
     if x is None:
         ends = lines[..., 0] + lines[..., n - 1]
-        return dx / 3.0 * (ends + 4.0 * np.sum(lines[..., 1 : n - 1 : 2], -1) + 2.0 * np.sum(lines[..., 2 : n - 1 : 2], -1))
+        between = 4.0 * np.sum(lines[..., 1 : n - 1 : 2], -1) + 2.0 * np.sum(lines[..., 2 : n - 1 : 2], -1)
+        return dx / 3.0 * (ends + between)
     h = x[..., 1:] - x[..., : n - 1]
     first = h[..., 0::2]
     second = h[..., 1::2]

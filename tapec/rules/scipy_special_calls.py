@@ -212,8 +212,9 @@ def rint(x):
 def gammasgn(x):
     """The sign of the gamma function."""
     x = _number(x) * 1.0
-    odd = np.floor(x) % 2.0 != 0
-    return np.where(x > 0, 1.0, np.where(x == 0, np.copysign(1.0, x), np.where(np.floor(x) == x, np.nan, np.where(odd, -1.0, 1.0))))
+    whole = np.floor(x)
+    below = np.where(whole == x, np.nan, np.where(whole % 2.0 != 0, -1.0, 1.0))
+    return np.where(x > 0, 1.0, np.where(x == 0, np.copysign(1.0, x), below))
 
 
 def diric(x, n):

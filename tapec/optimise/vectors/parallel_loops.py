@@ -36,6 +36,7 @@ from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
+    Call,
     Const,
     Expr,
     For,
