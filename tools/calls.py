@@ -83,7 +83,7 @@ def called(v, p, m, s, c):
 def arguments() -> tuple[Any, ...]:
     """What the names of a row stand for."""
     rng = np.random.default_rng(3)
-    v, p = np.array([0.31, 1.2, 0.7, 0.46, 1.6]), np.array([0.9, 0.35, 1.45, 0.62, 1.1])
+    v, p = np.array([0.31, 1.21, 0.7, 0.46, 1.6]), np.array([0.9, 0.35, 1.45, 0.62, 1.1])
     m, s, c = (rng.uniform(0.2, 1.7, shape) for shape in ((3, 4), (3, 3), (2, 3, 4)))
     return v, p, m, s + 2 * np.eye(3), c
 

@@ -22,6 +22,9 @@ def lambert_w(branch: int, x: float) -> float:
     z = float(x)
     # by how much x is above -1/e, whose rounding is made up for
     over = (z + 0.36787944117144233) - 1.2428753672788363e-17
+    if -1e-16 < over < 0.0:
+        # -1/e itself is no number of this type
+        over = 0.0
     if z != z or over < 0.0 or (branch != 0 and z > 0.0):
         return math.nan
     if z == 0.0:

@@ -137,6 +137,8 @@ def method(
         if args:
             return iteration.flat_item(ev, owner, ev.scalar(args[0], node), node)
         return indexing.load(ev, owner, Tup((number(0),) * getattr(owner.type, "ndim", 0)), node)
+    if is_array(owner) and name == "round":
+        return ev.call_object(np.round, [owner, *args], kwargs, node)
     if is_array(owner) and name == "dot":
         return ev.call_object(np.dot, [owner, *args], kwargs, node)
     if is_array(owner) and name in INERT_METHODS:

@@ -24,13 +24,6 @@ import numpy as np
 
 import tapec_runtime
 from tapec.rules.arrays_common import common_dtype
-from tapec.rules.decompositions import (
-    over_gaps,
-    thin_qr_adjoint,
-    thin_qr_tangent,
-    thin_svd_adjoint,
-    thin_svd_tangent,
-)
 from tapec.rules.factorised_systems import (
     factorised_adjoint,
     factorised_lower_adjoint,
@@ -48,6 +41,13 @@ from tapec.rules.fourier_rules import (
     real_dft_tangent,
     real_inverse_adjoint,
     real_inverse_tangent,
+)
+from tapec.rules.matrix_decompositions import (
+    over_gaps,
+    thin_qr_adjoint,
+    thin_qr_tangent,
+    thin_svd_adjoint,
+    thin_svd_tangent,
 )
 
 

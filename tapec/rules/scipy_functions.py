@@ -129,7 +129,7 @@ def logm(A):
     return scale * found
 
 
-_FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
+FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     "scipy.special": {
         "log_softmax": log_softmax,
         "logsumexp": logsumexp,
@@ -146,7 +146,7 @@ _FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
 def scipy_function(obj: Any) -> Callable[..., Any] | None:
     """The plain function of a function of SciPy's; None if it has none here."""
     name = getattr(obj, "__name__", "")
-    for module, functions in _FUNCTIONS.items():
+    for module, functions in FUNCTIONS.items():
         if name in functions and getattr(sys.modules.get(module), name, None) is obj:
             return functions[name]
     return None

@@ -14,7 +14,7 @@ SPECIAL = table(
     rule("polygamma(n, x)", "polygamma(n + 1, x)*dx", source="DLMF 5.15.1", note="n is an integer, at least 0"),
     rule(
         "lambert_w(k, x)",
-        "exp(-y)/(1 + y)*dx",
+        "(exp(-y) if abs(x) < 1e-3 and y > -1 else y/x)/(1 + y)*dx",
         source="DLMF 4.13.4",
         note="k is the branch, 0 or -1; at -1/e infinite",
     ),
