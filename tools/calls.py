@@ -141,7 +141,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("files", nargs="*", help="files of tests/rules/calls, without .txt")
     options = parser.parse_args(given)
     tally: Counter[str] = Counter()
-    from tests.oracles import interpreted
+    from tests.typed import interpreted
 
     with interpreted():
         for row in rows(options.files):

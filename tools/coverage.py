@@ -98,7 +98,7 @@ Plain Python, inlined and differentiated as user code is. `expm`, `sqrtm` and `l
 matrices; of the last two, without eigenvalues on the negative axis. They are right where eigenvalues coincide, too,
 where `v * f(w) @ v.T` by `np.linalg.eigh` has no derivative; `np.linalg.inv(sqrtm(a))` is the inverse square root.
 Equations of Sylvester and Lyapunov are solved as systems of all unknowns at once, which is meant for small matrices.
-Fourier transforms run NumPy's own C loops in compiled code, which needs NumPy 2 then, and cannot be built ahead of time.
+Fourier transforms run NumPy's own C loops in compiled code, which needs NumPy 2, and cannot be built ahead of time.
 
 """
 

@@ -9,7 +9,6 @@ import numba
 import numpy as np
 from numba.misc.special import literally
 
-from tapec.errors import TypeMismatch
 from tapec.frontend import (
     argument_objects,
     complex_calls,
@@ -98,7 +97,6 @@ from tapec.frontend.values import (
     number,
 )
 from tapec.rules import arrays_common
-from tapec.syntax.types import Array
 from tapec_runtime import checkpoints, variables
 
 
@@ -159,12 +157,6 @@ METHOD_HANDLERS: dict[str, Any] = {
     "swapaxes": swapaxes,
     "squeeze": squeeze,
 }
-
-
-def write_out(ev: Evaluator, out: Value, value: Value, node: Any) -> None:
-    if not isinstance(out, Sym | Complex) or not isinstance(out.type, Array):
-        ev.fail(TypeMismatch, "`out` must be an array", node)
-    stores.write_into(ev, out, value, node)
 
 
 def slice_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -98,7 +98,8 @@ def with_keywords(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any
     items = out.items if isinstance(out, Tup) else (out,)
     results = result.items if isinstance(result, Tup) else (result,)
     if len(items) != len(results):
-        ev.fail(TypeMismatch, f"`{title}` has {len(results)} results, and `out` {len(items)} arrays", node)
+        count = "one result" if len(results) == 1 else f"{len(results)} results"
+        ev.fail(TypeMismatch, f"`{title}` has {count}, and `out` {len(items)} arrays", node)
     exact = not isinstance(obj, np.ufunc) or obj.signature is not None
     for target, made in zip(items, results, strict=True):
         chosen = made if everywhere else conditions.where(ev, [where, made, target], {}, node)

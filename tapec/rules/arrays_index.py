@@ -133,6 +133,11 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     return total
 
 
+def diag_indices(n, ndim=2):
+    """The subscripts of the main diagonal of an array of `n` rows."""
+    return (np.arange(n),) * ndim
+
+
 def diag_indices_from(arr):
     """The subscripts of the main diagonal."""
     if not arr.ndim >= 2:
@@ -150,6 +155,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "put_along_axis": put_along_axis,
     "unravel_index": unravel_index,
     "ravel_multi_index": ravel_multi_index,
+    "diag_indices": diag_indices,
     "diag_indices_from": diag_indices_from,
 }
 

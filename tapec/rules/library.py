@@ -164,7 +164,22 @@ _REFUSALS = {
     "its views overlap; index the array in a loop": (
         "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
     ),
-    "it reads memory that no array owns": "frombuffer",
+    "it reads memory that no array owns": "frombuffer from_dlpack",
+    "it reads or writes text or files": (
+        "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific"
+        " fromfile fromregex fromstring genfromtxt load loadtxt save savetxt savez savez_compressed typename"
+    ),
+    "it asks about NumPy or about types, or changes what NumPy does": (
+        "can_cast common_type einsum_path get_include get_printoptions getbufsize geterr geterrcall info isdtype"
+        " isfortran iterable may_share_memory min_scalar_type mintypecode require set_printoptions setbufsize seterr"
+        " seterrcall shares_memory show_config show_runtime"
+    ),
+    "it works on dates": "busday_count busday_offset datetime_as_string datetime_data is_busday isnat",
+    "it works on bits": "bitwise_count packbits unpackbits",
+    "it makes an object of a class of NumPy's": "asmatrix bmat fromiter frompyfunc nested_iters",
+    "call np.histogram": "histogram2d histogramdd",
+    "call np.unique": "unique_all unique_counts unique_inverse",
+    "index by np.nonzero of a mask": "mask_indices",
     "it permutes its argument in place": "random.shuffle",
     "iterate over np.ndindex(a.shape)": "nditer",
     "call the functions of np.polynomial.polynomial": "polynomial.polynomial.Polynomial polynomial.polyutils.as_series",

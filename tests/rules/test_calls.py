@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracles import interpreted
+from tests.typed import interpreted
 from tests.sampling import sampled
 from tools.calls import check, rows
 
