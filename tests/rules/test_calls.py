@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.typed import interpreted
 from tests.sampling import sampled
+from tests.typed import interpreted
 from tools.calls import check, rows
 
 
