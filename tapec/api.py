@@ -21,7 +21,7 @@ from tapec.products import plain_function
 
 if TYPE_CHECKING:
     from tapec.backend.program import Program
-    from tapec.journal import Listener
+    from tapec.remarks import Listener
 
 
 @overload
@@ -224,7 +224,7 @@ def generate(
 ) -> tuple[types.FunctionType, Program]:
     """The Python function behind `f` and its generated derivative of some kind (`pipeline.KINDS`).
 
-    Parameters as for `emit`; `listener` is told what the compiler does.
+    Parameters as for `emit`; `listener` hears of stages and remarks.
     """
     load("tapec.pipeline", "tapec.backend.signature", "tapec.signatures")
     from tapec.pipeline import build

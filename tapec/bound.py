@@ -297,15 +297,21 @@ class VectorLast:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == self._count + 1 and not kwargs and not self._any_number:
             return self._made[self._count](*args)
+        derivative, given = self._bound(args, kwargs)
+        return derivative(*given)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """The derivative that takes the arguments by position, and those with all defaults and the vector."""
         args, vector = with_vector(self, self._signature.parameters, args, kwargs)
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = (*bound.args, *bound.kwargs.values())
-        return self._of(len(given))(*given, vector)
+        return self._of(len(given)), (*given, vector)
 
     def compile(self, *arguments: Any) -> None:
         """Compile ahead of the first call, for types or examples of the arguments and of the vector."""
-        self._of(len(arguments) - 1).compile(*arguments)
+        derivative, given = self._bound(arguments, {})
+        derivative.compile(*given)
 
     @property
     def reads(self) -> VectorLast:
@@ -323,10 +329,11 @@ class VectorLast:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._made[self._count], name)
 
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types, with the vector's; for no types, all there is."""
-        if types_:
-            text: str = self._of(len(types_) - 1).source(*types_)
+    def source(self, *arguments: Any) -> str:
+        """The generated source for types of arguments or examples, with the vector's; for none, all there is."""
+        if arguments:
+            derivative, given = self._bound(arguments, {})
+            text: str = derivative.source(*given)
             return text
         return "\n\n".join(filter(None, (made.source() for made in self._made.values())))
 
@@ -367,15 +374,17 @@ class BoundDerivative:
 
     def compile(self, *arguments: Any) -> None:
         """Compile ahead of the first call, for examples of the arguments that are left."""
-        if self.derivative.kind == "hvp":
-            *arguments, vector = arguments  # type: ignore[assignment]
-            self.derivative.compile(*self.bound.arguments(self._parameters, tuple(arguments), {}), vector)
-        else:
-            self.derivative.compile(*self.bound.arguments(self._parameters, arguments, {}))
+        self.derivative.compile(*self._with_bound(arguments))
 
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types of the plain function; for no types, all there is."""
-        text: str = self.derivative.source(*types_)
+    def _with_bound(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of the plain function."""
+        if self.derivative.kind != "hvp" or not arguments:
+            return self.bound.arguments(self._parameters, arguments, {})
+        return (*self.bound.arguments(self._parameters, arguments[:-1], {}), arguments[-1])
+
+    def source(self, *arguments: Any) -> str:
+        """The generated source for types of the arguments that are left, or examples; for none, all there is."""
+        text: str = self.derivative.source(*(self._with_bound(arguments) if arguments else ()))
         return text
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:

@@ -22,11 +22,11 @@ from tapec.frontend.alike import lowered_alike
 from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
-from tapec.journal import Listener, stage
 from tapec.optimise import alone_for, forms, prepare, tidy, used
 from tapec.optimise.shapes.versions import OTHER_FORM, Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
+from tapec.remarks import Listener, heard_by, stage
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import (
     Assign,
@@ -77,19 +77,23 @@ def build(
 ) -> Program:
     """Run the pipeline for one function and signature.
 
-    `arguments` holds one structure of core types per parameter, or a Static; `listener` is told of stages
-    and decisions.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
+    `arguments` holds one structure of core types per parameter, or a Static; `listener` hears of stages
+    and remarks.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
     """
     options = options or Options()
-    stage(listener, "lowering")
-    lowered = lower(function, arguments, prepare=prepare if options.fast else None)
-    options = options.with_checks(lowered.boundscheck)
-    alike = None
-    if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
-        alike = lowered_alike(function, arguments, prepare, lowered)
-    stage(listener, "differentiating")
-    program = _build(lowered, function, arguments, kind, wrt, options, listener, alike, given)
-    callees = callees_text(program, lowered, options) if lowered.callees else ""
+    with heard_by(listener):
+        stage("lowering")
+    with heard_by(None):
+        lowered = lower(function, arguments, prepare=prepare if options.fast else None)
+        options = options.with_checks(lowered.boundscheck)
+        alike = None
+        if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
+            alike = lowered_alike(function, arguments, prepare, lowered)
+    with heard_by(listener):
+        stage("differentiating")
+        program = _build(lowered, function, arguments, kind, wrt, options, alike, given)
+    with heard_by(None):
+        callees = callees_text(program, lowered, options) if lowered.callees else ""
     prelude = "\n\n".join(filter(None, (callees, program.prelude)))
     return replace(program, prelude=prelude, options=used(options, program.core))
 
@@ -101,7 +105,6 @@ def _build(
     kind: str,
     wrt: Any,
     options: Options,
-    listener: Listener | None,
     alike: tuple[Function, tuple[tuple[Expr, Expr], ...]] | None,
     given: tuple[Any, ...] | None,
 ) -> Program:
@@ -124,7 +127,7 @@ def _build(
         def value(values: tuple[Expr, ...]) -> str:
             return structure.result(lowered.result, values)
 
-        return _finish(made, value, lowered, structure, options, listener)
+        return _finish(made, value, lowered, structure, options)
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
     if kind != "jvp":
@@ -140,7 +143,7 @@ def _build(
         if alike is not None:
             first, equal = alike
             alike = replace(first, body=(*guards(first), *first.body)), equal
-        several = forms(core, constants, alike, listener)
+        several = forms(core, constants, alike)
     shapes = None
     if given is not None and kind in ("grad", "value_and_grad"):
         shapes = structure.shapes(given)
@@ -148,13 +151,13 @@ def _build(
         several = several if shapes is None else alone_for(several, shapes)
         core = several.first
     if options.fast:
-        core = prepare(core, constants, listener)
+        core = prepare(core, constants)
     core = replace(core, strong_zero=options.strong_zero)
     if kind == "jvp":
         core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
         made = forward(core, sources, constants, name)
         pairs = [(sources.index(p.re), sources.index(p.im)) for p in structure.pairs() if p.re in sources]
-        return _tangents(function, made, lowered, structure, options, listener, pairs)
+        return _tangents(function, made, lowered, structure, options, pairs)
     if kind == "hvp":
         made = directed(core, sources, constants, options.fast)
         made = replace(made, name=name, doc=_doc(kind, function, [structure.labels[p] for p in positions]))
@@ -164,7 +167,7 @@ def _build(
         def product(values: tuple[Expr, ...]) -> str:
             return structure.gradients(positions, single, dict(zip(sources, values, strict=True)))
 
-        return _finish(made, product, lowered, vector, options, listener)
+        return _finish(made, product, lowered, vector, options)
     if kind in JACOBIANS:
         made = blocks_of(kind, core, sources, constants, options.fast)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
@@ -176,22 +179,23 @@ def _build(
         def blocks(values: tuple[Expr, ...]) -> str:
             return structure.blocks(lowered.result, positions, single, sources, order, values)
 
-        return _finish(made, blocks, lowered, structure, options, listener)
+        return _finish(made, blocks, lowered, structure, options)
     apart = kind in ("augmented", "pullback")
     scales = apart and options.fast and is_number(lowered.result) and is_linear((core, *lowered.callees))
     unit_seed = scales or kind in ("grad", "value_and_grad")
     fuse = options.fast and (scales or not apart)
     if options.memory is not None:
         stored = partial(kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse)
-        core = limited(core, constants, options.memory, stored)
+        with heard_by(None):
+            core = limited(core, constants, options.memory, stored)
     handed = None
     alone = options.memory is None and not options.threads
     if lowered.callees and options.fast and alone and (scales or not apart):
-        handed = with_lists(lowered.callees, constants, core.body, listener)
+        handed = with_lists(lowered.callees, constants, core.body)
     back = partial(
         _swept, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse, grow=options.fast, handed=handed
     )
-    swept = back(core, listener=listener)
+    swept = back(core)
     if apart:
         label = core.name if core.name.isidentifier() else "function"
         parts = scaled(swept, label) if scales else split(swept, label, constants)
@@ -217,12 +221,13 @@ def _build(
         def derived(program: Function) -> Function:
             if program is first:
                 return made
-            prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
-            return sweeps(back(prepared))
+            with heard_by(None):  # all remarks are on the first one
+                prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
+                return sweeps(back(prepared))
 
         first = several.first
         several = several.of(derived)
-    return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several, shapes=shapes)
+    return _finish(made, text, lowered, structure, options, swept.seeds, several=several, shapes=shapes)
 
 
 def _swept(function: Function, handed: CallerLists | None, **given: Any) -> Reversed:
@@ -265,7 +270,6 @@ def _tangents(
     lowered: Lowered,
     structure: Boundary,
     options: Options,
-    listener: Listener | None,
     pairs: list[tuple[int, int]],
 ) -> Program:
     places: list[int] = []
@@ -294,7 +298,7 @@ def _tangents(
     doc = f"The value of `{printer.harmless(function.__name__)}` and its tangent, for given tangents of its arguments."
     made = Function(made.name, made.params, made.body, made.types, doc)
     seeds = made.params[len(lowered.function.params) :]
-    return _finish(made, text, lowered, structure, options, listener, seeds, pairs)
+    return _finish(made, text, lowered, structure, options, seeds, pairs)
 
 
 def _augmented(
@@ -312,7 +316,7 @@ def _augmented(
         value = structure.result(lowered.result, values[:first])
         return f"{value}, {structure.make(None, kept)}, {structure.make(None, state)}"
 
-    return _finish(made, text, lowered, structure, options, None)
+    return _finish(made, text, lowered, structure, options)
 
 
 def _leaving(value: Expr, kind: Type) -> str:
@@ -349,7 +353,7 @@ def _pullback(
         return structure.gradients(positions, False, dict(zip(sources, values, strict=True)))
 
     seeds = made.params[len(parts.kept) + len(parts.state) :]
-    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, None, seeds)
+    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, seeds)
 
 
 def _same_extents(block: Block, partners: dict[str, str]) -> Block:
@@ -415,7 +419,6 @@ def _finish(
     lowered: Lowered,
     structure: Boundary,
     options: Options,
-    listener: Listener | None,
     seeds: tuple[str, ...] = (),
     pairs: list[tuple[int, int]] | None = None,
     several: Versions | None = None,
@@ -427,7 +430,7 @@ def _finish(
     several  the forms of which `core` is the first one
     shapes   those of parameters, where the form for them may be made alone
     """
-    stage(listener, "optimising")
+    stage("optimising")
     pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
     seeds, taken_apart = grouped(seeds, pairs, core.types)
     labels = (*structure.labels, *seeds)
@@ -437,7 +440,7 @@ def _finish(
     if several is not None:
         several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
         several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
-    core = tidy(core, frozenset(taken).difference(core.params), options, listener, several, shapes)
+    core = tidy(core, frozenset(taken).difference(core.params), options, several, shapes)
     _check_depth(core.body)
     whole = core
     core, kernels = with_kernels(core) if options.fast else (core, ())

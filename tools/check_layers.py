@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("frontend",),
     ("rules",),
     ("syntax",),
-    ("callables", "errors", "journal", "on_demand", "options", "version"),
+    ("callables", "errors", "remarks", "on_demand", "options", "version"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 COMPILER, RUNTIME = "tapec", "tapec_runtime"

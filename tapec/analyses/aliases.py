@@ -1,7 +1,7 @@
 """Which names may share memory, and which elements keep their value.
 
 Names that one may view, copy or merge into one another form a class; activity and stores are
-tracked per class.  The home of a class is the innermost region that holds all its names: each
+tracked per class.  The scope of a class is the innermost region that holds all its names: each
 run of that region works on memory of its own.
 """
 
@@ -104,7 +104,7 @@ class Memory:
     scopes: Scopes
     aliases: Aliases
     stores: dict[str, list[Stmt]] = field(default_factory=dict)
-    homes: dict[str, Scope] = field(default_factory=dict)
+    scopes_of: dict[str, Scope] = field(default_factory=dict)
     _dependence: Dependence | None = None
     # answers of `stable`, which is asked for every use of a value
     _stable: dict[tuple[int, str], bool] = field(default_factory=dict)
@@ -123,10 +123,10 @@ class Memory:
 
     def _is_stable(self, stmt: Stmt, array: str) -> bool:
         cls = self.aliases.find(array)
-        home = self.homes[cls]
+        scope = self.scopes_of[cls]
         here = self.scopes.of[stmt.key]
         place = self.scopes.place[stmt.key]
-        around = {r.key for r in here.loops() if r.inside(home) and r is not home}
+        around = {r.key for r in here.loops() if r.inside(scope) and r is not scope}
         for store in self.stores.get(cls, ()):
             follows = self.scopes.place[store.key] > place
             repeats = any(r.key in around for r in self.scopes.of[store.key].loops())
@@ -137,7 +137,7 @@ class Memory:
     def constant_in(self, stmt: Stmt, array: str, loop: Scope) -> bool:
         """Whether no store in any iteration of a loop around `stmt` touches the element that `stmt` loads."""
         cls = self.aliases.find(array)
-        if self.homes[cls].inside(loop):
+        if self.scopes_of[cls].inside(loop):
             return False
         if self._dependence is None:
             self._dependence = Dependence(self.scopes)
@@ -146,7 +146,7 @@ class Memory:
                 continue
             if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
                 return False
-            if not self._dependence.never_meets(stmt, store, loop):
+            if not self._dependence.never_conflicts(stmt, store, loop):
                 return False
         return True
 
@@ -181,23 +181,23 @@ class Memory:
         assert isinstance(stmt, Assign | Store)
         if self._dependence is None:
             self._dependence = Dependence(self.scopes)
-        return self._dependence.untouched(stmt, store, self.homes[self.aliases.find(store.array)])
+        return self._dependence.untouched(stmt, store, self.scopes_of[self.aliases.find(store.array)])
 
     def local_to(self, array: str, region: Scope) -> bool:
         """Whether each run of `region` has its own memory for `array`."""
-        return self.homes[self.aliases.find(array)].inside(region)
+        return self.scopes_of[self.aliases.find(array)].inside(region)
 
 
 def memory(function: Function, scopes: Scopes, found: Aliases, constants: frozenset[str]) -> Memory:
-    """Collect stores and homes of all classes."""
+    """Collect stores and scopes_of of all classes."""
     result = Memory(scopes, found)
     for name, type_ in function.types.items():
-        if not is_memory(type_) or (name not in scopes.home and name not in constants):
+        if not is_memory(type_) or (name not in scopes.scope_of and name not in constants):
             continue
-        home = scopes.home.get(name, scopes.root)
+        scope = scopes.scope_of.get(name, scopes.root)
         cls = found.find(name)
-        known = result.homes.get(cls)
-        result.homes[cls] = home if known is None else common(known, home)
+        known = result.scopes_of.get(cls)
+        result.scopes_of[cls] = scope if known is None else common(known, scope)
     for stmt in walk(function.body):
         for array in changed(stmt):
             result.stores.setdefault(found.find(array), []).append(stmt)

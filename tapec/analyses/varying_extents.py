@@ -94,7 +94,7 @@ class VaryingExtents:
         return next((name for name in numbers if self.joins(name, compared)), None)
 
     def carried(self, name: str) -> bool:
-        return name in self.scopes.home and self.scopes.loop_of(name) is not None
+        return name in self.scopes.scope_of and self.scopes.loop_of(name) is not None
 
     def on_carried(self, size: Sum) -> bool:
         return any(map(self.carried, self.refuted & self.depends(size)))

@@ -130,6 +130,12 @@ def made_ready(derivative: Any, known: dict[int, Any], args: list[Any]) -> Any:
     (derivative.for_known(known) if known else derivative)._overload(found, None)
 
 
+def source_of(derivative: Any, known: dict[int, Any], args: list[Any]) -> str:
+    """The source for such arguments."""
+    text: str = (derivative.for_known(known) if known else derivative).source(*args)
+    return text
+
+
 def types_of_all(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The Numba types of examples and of types themselves; None if one of them has none."""
     found = [(one,) if isinstance(one, nt.Type) else argument_types((one,)) for one in arguments]
@@ -163,8 +169,8 @@ def call_structured(
             raise _unsupported(derivative, names, converted)
         derivative._unrolled.add(types_)
         result = then(derivative, known, converted)
-    if then is made_ready:
-        return None
+    if then is not called:
+        return result
     positions, single = derivative.sources
     return structured.result_like(request.kind, result, [given[position] for position in positions], single)
 

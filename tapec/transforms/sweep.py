@@ -94,7 +94,7 @@ class RevLoop:
 
 @dataclass
 class RevBlock:
-    """Reversed statements of a region, and the adjoints of the numbers at home in it."""
+    """Reversed statements of a region, and the adjoints of the numbers at scope in it."""
 
     region: Scope
     items: list[Stmt | RevIf | RevLoop] = field(default_factory=list)
@@ -119,7 +119,7 @@ class Sweep:
         self.activity = activity
         self.shadows = shadows
         self.bars: dict[str, str] = {}
-        self.homes: dict[int, list[str]] = {}
+        self.scopes_of: dict[int, list[str]] = {}
         # copies of arrays after and before a statement
         self.snapshots: dict[int, list[tuple[str, str]]] = {}
         self.entries: dict[int, list[tuple[str, str]]] = {}
@@ -140,18 +140,18 @@ class Sweep:
         self.checkpointed: Callable[[For], list[Stmt]] | None = None
 
     def bar(self, name: str) -> str:
-        """The adjoint of an active number; it starts at zero where the number is at home."""
+        """The adjoint of an active number; it starts at zero where the number is at scope."""
         if name not in self.bars:
             bar = self.emitter.fresh(f"{name}_bar", self.types[name])
             self.bars[name] = bar
-            self.homes.setdefault(self.scopes.home[name].key, []).append(bar)
+            self.scopes_of.setdefault(self.scopes.scope_of[name].key, []).append(bar)
         return self.bars[name]
 
     def stack_bar(self, name: str) -> str:
         """For a stack of numbers, the stack of their adjoints; the forward sweep leaves both empty."""
         if name not in self.bars:
             self.bars[name] = self.shadows.of(name)
-            self.homes.setdefault(self.scopes.home[name].key, []).append(self.bars[name])
+            self.scopes_of.setdefault(self.scopes.scope_of[name].key, []).append(self.bars[name])
         return self.bars[name]
 
     def run(self, block: Block, region: Scope) -> RevBlock:
@@ -161,7 +161,7 @@ class Sweep:
             result.items += self.reverse(stmt)
         if self.divide_once:
             result.items = with_reciprocals(result.items, region, self.scopes, self.emitter)
-        result.adjoints = self.homes.setdefault(region.key, [])
+        result.adjoints = self.scopes_of.setdefault(region.key, [])
         if region is self.scopes.root:
             share_functions(result, self.scopes, self.types)
         return result

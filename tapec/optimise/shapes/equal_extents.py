@@ -117,7 +117,7 @@ class EqualExtents:
                 match made:
                     case Assign(value=Op(fn="stack")) if name in self.pushed:
                         continue
-                    case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.stands(args[place + 1]):
+                    case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.defined_once(args[place + 1]):
                         extent = args[place + 1]
                         assert isinstance(extent, Name | Const)
                         found.add(extent)
@@ -166,13 +166,13 @@ class EqualExtents:
         assert isinstance(type_, Array)
         return type_.ndim
 
-    def stands(self, extent: Expr) -> bool:
+    def defined_once(self, extent: Expr) -> bool:
         """Whether a number is set once, whichever way the function takes."""
         if not isinstance(extent, Name):
             return isinstance(extent, Const)
         if extent.id in self.params:
             return not self.scopes.defs.get(extent.id)
-        return len(self.scopes.defs.get(extent.id, ())) == 1 and self.scopes.home[extent.id] is self.scopes.root
+        return len(self.scopes.defs.get(extent.id, ())) == 1 and self.scopes.scope_of[extent.id] is self.scopes.root
 
     def is_of(self, extent: Atom, parameter: str, axis: int) -> bool:
         """Whether a number was asked of a parameter, which nothing else sets."""
