@@ -25,8 +25,9 @@ _RANKS: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
-# transforms give as many axes as they are given
-_TRANSFORMS = frozenset({"tapec_runtime.dft", "tapec_runtime.real_dft", "tapec_runtime.real_inverse"})
+# what gives as many axes as it is given, and takes a number, too
+_ONE_RESULT = frozenset({"tapec_runtime.pseudo_inverse", "tapec_runtime.real_inverse"})
+_TRANSFORMS = frozenset({"tapec_runtime.dft", "tapec_runtime.real_dft", *_ONE_RESULT})
 
 
 def result_type(name: str, function: Callable[..., Any], args: tuple[Type, ...]) -> nt.Type | None:
@@ -38,7 +39,7 @@ def result_type(name: str, function: Callable[..., Any], args: tuple[Type, ...])
         return _known(name, numba_types.to_numba(arrays[0].element), ranks)
     if name in _TRANSFORMS and isinstance(args[0], Array) and args[0].is_float:
         part = nt.Array(numba_types.to_numba(args[0].element), args[0].ndim, "C")
-        return part if name == "tapec_runtime.real_inverse" else nt.UniTuple(part, 2)
+        return part if name in _ONE_RESULT else nt.UniTuple(part, 2)
     return numba_types.result_type(function, args)
 
 
