@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
-from tapec.rules import arrays_fourier, scipy_linalg, scipy_signals, scipy_special_calls
+from tapec.rules import (
+    arrays_fourier,
+    scipy_integrate,
+    scipy_linalg,
+    scipy_ndimage,
+    scipy_signal,
+    scipy_special_calls,
+)
 from tapec.rules.arrays_common import stop_gradient
 
 
@@ -139,7 +146,9 @@ FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "scipy.fft": dict(arrays_fourier.TRANSFORMS),
     "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm, **scipy_linalg.FUNCTIONS},
-    **scipy_signals.FUNCTIONS,
+    "scipy.integrate": scipy_integrate.FUNCTIONS,
+    "scipy.signal": scipy_signal.FUNCTIONS,
+    "scipy.ndimage": scipy_ndimage.FUNCTIONS,
 }
 
 
