@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tapec.analyses.dependence import Dependence, is_element_load
 from tapec.analyses.scopes import Scope, Scopes, common
 from tapec.syntax.core import Assign, Block, Function, Name, Op, Push, Stmt, Store, changed, walk
+from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array, Stack, Type
 
 VIEWS = frozenset({"view", "transpose", "reshape", "permute"})
@@ -20,7 +21,16 @@ ALLOCATIONS = frozenset({"empty", "zeros"})
 # products of vectors and matrices
 PRODUCTS = frozenset({"np.dot", "tapec_runtime.product_in_rows"})
 # of the array among their operands that the result is as large as, the position
-AS_LARGE = {"copy": 0, "np.linalg.inv": 0, "np.linalg.cholesky": 0, "np.linalg.solve": 1}
+_AS_LARGE = {"copy": 0, "np.linalg.inv": 0, "np.linalg.cholesky": 0, "np.linalg.solve": 1}
+
+
+def as_large(value: object) -> str | None:
+    """The array among an operation's operands that its result is as large as."""
+    if not isinstance(value, Op):
+        return None
+    place = 0 if isinstance(value.fn, Custom) else _AS_LARGE.get(value.fn)
+    operand = None if place is None else value.args[place]
+    return operand.id if isinstance(operand, Name) else None
 
 
 def is_memory(type_: Type | None) -> bool:

@@ -96,7 +96,7 @@ def reverse(
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
-    With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
+    With `unit_seed` the adjoint of the first result is the number one, as for a gradient, and others have none;
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
@@ -104,7 +104,7 @@ def reverse(
     recursive_residuals.py.  The iteration of a loop is reversed with `outputs`, the array parameters whose last
     contents are results.
     """
-    function = with_guards(function, sources, targets_of(function, shared, outputs))
+    function = with_guards(function, sources, targets_of(function, shared, outputs, unit_seed))
     function = _prepared(function, fuse)
     growing = with_growth(function) if (fuse if grow is None else grow) else GrownShadow(function)
     function = growing.function
@@ -141,9 +141,11 @@ def kept_by_loops(
     return kept
 
 
-def targets_of(function: Function, shared: bool, outputs: frozenset[str] | None) -> set[str]:
+def targets_of(
+    function: Function, shared: bool, outputs: frozenset[str] | None, unit_seed: bool = False
+) -> set[str]:
     """The names that hold what is differentiated; see `reverse`."""
-    targets = {a.id for a in function.leaving.values if isinstance(a, Name)}
+    targets = {a.id for a in function.leaving.values[: 1 if unit_seed else None] if isinstance(a, Name)}
     if outputs is not None:
         targets |= outputs
     elif shared:
@@ -207,7 +209,7 @@ class Reversal(Assembly):
         body, old = with_old_values(self.function.body, self.undone, emitter)
         function = replace(self.function, body=body)
         last = function.leaving
-        targets = targets_of(function, self.shared, self.outputs)
+        targets = targets_of(function, self.shared, self.outputs, self.unit_seed)
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         self.checkpoints = find(function, self.constants)
         sizes = BatchExtents(function, (), scopes(function))
@@ -298,7 +300,7 @@ class Reversal(Assembly):
         """The adjoints of the results: parameters, or one."""
         out = self.emitter.child()
         seeds: list[str] = []
-        for value in last.values:
+        for value in last.values[: 1 if self.unit_seed else None]:
             type_ = out.type_of(value)
             if not type_.is_float:
                 continue

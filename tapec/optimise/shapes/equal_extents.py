@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.aliases import ALLOCATIONS, AS_LARGE
+from tapec.analyses.aliases import ALLOCATIONS, as_large
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scopes
 from tapec.syntax.core import (
@@ -144,8 +144,8 @@ class EqualExtents:
         match value:
             case Name(id=array):
                 return array, axis
-            case Op(fn=fn, args=args) if fn in AS_LARGE and isinstance(operand := args[AS_LARGE[fn]], Name):
-                return operand.id, axis
+            case Op() as value if (operand := as_large(value)) is not None:
+                return operand, axis
             case Op(fn="view", args=(Name(id=array), *subs)) if all(self.is_number(sub) for sub in subs):
                 return array, axis + len(subs)
             case Op(fn="pop", args=(Name(id=stack),)):

@@ -332,7 +332,7 @@ class _Threads:
 
 def _asks_python(stmt: Stmt) -> bool:
     """Whether a statement calls a function whose address is asked from Python, or one that is called as it is."""
-    if isinstance(stmt, Call) and stmt.function.startswith(ASKED_FOR):
+    if isinstance(stmt, Call) and (isinstance(stmt.function, Opaque) or stmt.function.startswith(ASKED_FOR)):
         return True
     return any(op.fn.startswith(ASKED_FOR) or isinstance(op.fn, Opaque) for op in operations(stmt))
 
