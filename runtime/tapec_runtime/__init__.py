@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
+    from tapec_runtime.index_sets import lies_in, noted, noted_all, set_at, union, union_of
     from tapec_runtime.lambert import lambert_w
     from tapec_runtime.looked_up_places import lie_behind
     from tapec_runtime.matrix_products import product, product_in_rows
@@ -71,12 +72,15 @@ __all__ = [
     "lambert_w",
     "lgamma",
     "lie_behind",
+    "lies_in",
     "log",
     "log1p",
     "maximum",
     "meet",
     "minimum",
     "next_checkpoint",
+    "noted",
+    "noted_all",
     "opaque",
     "overlap",
     "overlaps_itself",
@@ -91,6 +95,7 @@ __all__ = [
     "remainder",
     "searchsorted",
     "searchsorted_right",
+    "set_at",
     "sin",
     "sinc_derivative",
     "sinh",
@@ -101,6 +106,8 @@ __all__ = [
     "tanh",
     "thin_qr",
     "thin_svd",
+    "union",
+    "union_of",
     "wide_vectors",
 ]
 
@@ -129,12 +136,15 @@ _LAZY = {
     "lambert_w": "lambert",
     "lgamma": "gamma_function",
     "lie_behind": "looked_up_places",
+    "lies_in": "index_sets",
     "log": "exp_log",
     "log1p": "exp_log",
     "maximum": "extremes",
     "meet": "aliasing",
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",
+    "noted": "index_sets",
+    "noted_all": "index_sets",
     "opaque": "opaque_numbers",
     "overlap": "aliasing",
     "overlaps_itself": "aliasing",
@@ -150,6 +160,7 @@ _LAZY = {
     "scipy_special": "scipy_special",
     "searchsorted": "sorted_search",
     "searchsorted_right": "sorted_search",
+    "set_at": "index_sets",
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",
@@ -159,6 +170,8 @@ _LAZY = {
     "tanh": "hyperbolic",
     "thin_qr": "decompositions",
     "thin_svd": "decompositions",
+    "union": "index_sets",
+    "union_of": "index_sets",
     "wide_vectors": "widths",
 }
 
