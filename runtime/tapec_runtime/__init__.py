@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     )
     from tapec_runtime.checkpoints import checkpointed, next_checkpoint
     from tapec_runtime.complex_parts import complex64_array, complex_array
+    from tapec_runtime.decompositions import pseudo_inverse, thin_qr, thin_svd
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.extremes import maximum, minimum
     from tapec_runtime.factorisations import factorised, factorised_lower, solved, solved_transposed
+    from tapec_runtime.fourier import dft, real_dft, real_inverse
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
     from tapec_runtime.index_sets import lies_in, noted, noted_all, set_at, union, union_of
+    from tapec_runtime.lambert import lambert_w
     from tapec_runtime.looked_up_places import lie_behind
     from tapec_runtime.matrix_products import product, product_in_rows
     from tapec_runtime.opaque_numbers import opaque
@@ -57,6 +60,7 @@ __all__ = [
     "constant",
     "cos",
     "cosh",
+    "dft",
     "digamma",
     "erf",
     "exp",
@@ -65,6 +69,7 @@ __all__ = [
     "factorised",
     "factorised_lower",
     "independent",
+    "lambert_w",
     "lgamma",
     "lie_behind",
     "lies_in",
@@ -84,6 +89,9 @@ __all__ = [
     "power",
     "product",
     "product_in_rows",
+    "pseudo_inverse",
+    "real_dft",
+    "real_inverse",
     "remainder",
     "searchsorted",
     "searchsorted_right",
@@ -96,6 +104,8 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
+    "thin_qr",
+    "thin_svd",
     "union",
     "union_of",
     "wide_vectors",
@@ -114,6 +124,7 @@ _LAZY = {
     "complex_array": "complex_parts",
     "cos": "trigonometric",
     "cosh": "hyperbolic",
+    "dft": "fourier",
     "digamma": "gamma_function",
     "erf": "error_function",
     "exp": "exp_log",
@@ -122,6 +133,7 @@ _LAZY = {
     "factorised": "factorisations",
     "factorised_lower": "factorisations",
     "independent": "independence",
+    "lambert_w": "lambert",
     "lgamma": "gamma_function",
     "lie_behind": "looked_up_places",
     "lies_in": "index_sets",
@@ -141,6 +153,9 @@ _LAZY = {
     "power": "powers",
     "product": "matrix_products",
     "product_in_rows": "matrix_products",
+    "pseudo_inverse": "decompositions",
+    "real_dft": "fourier",
+    "real_inverse": "fourier",
     "remainder": "remainders",
     "scipy_special": "scipy_special",
     "searchsorted": "sorted_search",
@@ -153,6 +168,8 @@ _LAZY = {
     "solved_transposed": "factorisations",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
+    "thin_qr": "decompositions",
+    "thin_svd": "decompositions",
     "union": "index_sets",
     "union_of": "index_sets",
     "wide_vectors": "widths",

@@ -69,7 +69,7 @@ def _reason(symbol: str) -> str:
     if "_random_" in symbol or "_rnd_" in symbol or "random_state" in symbol:
         return "it draws random numbers, whose generator is a state of the Python process"
     if symbol == "PyImport_ImportModule":
-        return "it calls a function of SciPy's, which it asks Python for"
+        return "it calls a function of SciPy's or NumPy's, which it asks Python for"
     if symbol.startswith(("Py", "numba_unpickle", "_Py", "numba_gil")):
         return f"it needs Python while it runs ({symbol}), as printing does"
     if symbol.startswith("numba_parallel") or "gufunc" in symbol:

@@ -97,6 +97,8 @@ def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: 
 
 
 def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
+    if isinstance(value, Iteration) and value.kind == "items" and value.progress is None:
+        value = value.args[0]
     place = next((k for k, elt in enumerate(target.elts) if isinstance(elt, gast.Starred)), None)
     after = 0 if place is None else len(target.elts) - place - 1
     if place is not None and _measured(ev, value):

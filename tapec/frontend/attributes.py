@@ -164,6 +164,8 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
             return ev.inline_library(arrays_shape.matrix_transpose, [owner], {}, node)
         case "real":
             return owner
+        case "imag":
+            return ev.call_object(np.zeros_like, [owner], {}, node)
         case "flat":
             return once(ev, "flat", owner)
         case "flags":

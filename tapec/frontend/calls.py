@@ -15,13 +15,22 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, numba_calls, parameters, tensors, vectorised
-from tapec.frontend.allocation import dim
+from tapec.frontend import (
+    complex_calls,
+    coroutines,
+    dicts,
+    distributions,
+    named_tuples,
+    numba_calls,
+    parameters,
+    ufuncs,
+    vectorised,
+)
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
 from tapec.frontend.detached import COPIES, detach
-from tapec.frontend.elementwise import elementwise, repeated_first
+from tapec.frontend.elementwise import repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.jitted import carried
@@ -39,11 +48,11 @@ from tapec.frontend.values import (
     Func,
     Instance,
     Lazy,
+    Lst,
     Method,
     Partial,
     Record,
     Static,
-    Sym,
     Tup,
     Value,
     describe,
@@ -51,9 +60,9 @@ from tapec.frontend.values import (
     is_scalar,
     mapping,
 )
-from tapec.rules import Rule, function_name, rule_for, shown
+from tapec.rules import function_name, rule_for
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import INERT, METHODS, PRIMITIVES, REFUSED, STATIC, library_function
+from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
 
 Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 
@@ -141,17 +150,17 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         args = [collected(ev, arg) for arg in args]
     if not args and kwargs:
         args, kwargs = _first_by_name(ev, obj, kwargs, node)
-    if obj is np.dot:
-        args, kwargs = parameters.in_order(ev, ("a", "b", "out"), "np.dot", args, kwargs, node, needed=2), {}
-        if len(args) > 2:
-            return _dot_into(ev, args, node)
+    if obj is np.dot and len(args) > 2:
+        args, kwargs = args[:2], {"out": args[2], **kwargs}
+    if ufuncs.has_keywords(obj, args, kwargs):
+        return ufuncs.with_keywords(ev, obj, args, kwargs, node)
     if any(complex_calls.holds_complex(ev, arg) for arg in (*args, *kwargs.values())):
         found = complex_calls.call(ev, obj, dotted_name(obj), args, kwargs, node)
         if found is not None:
             return found
     owner = getattr(obj, "__self__", None)
     if isinstance(owner, np.ufunc):
-        return tensors.ufunc_method(ev, owner, obj.__name__, plain(ev, args), kwargs, node)
+        return ufuncs.method(ev, owner, obj.__name__, plain(ev, args), kwargs, node)
     handler = _lookup(ev.special, obj)
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
@@ -161,16 +170,23 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         parameters.check_needed(ev, obj, title, args, kwargs, node)
         result: Value = handler(ev, args, kwargs, node)
         return result
+    dotted = dotted_name(obj)
+    if dotted in FORMS and (kwargs or len(args) > 1) and not ev.frame.library:
+        return call_library(ev, FORMS[dotted], args, kwargs, node)
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
-        return call_rule(ev, name, rule, args, kwargs, node)
+        return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
+    if (found := distributions.call(ev, obj, args, kwargs, node)) is not None:
+        return found
     library = library_function(obj)
     if library is not None:
         return call_library(ev, library, args, kwargs, node)
-    dotted = dotted_name(obj)
     if dotted in PRIMITIVES:
         params = PRIMITIVES[dotted].params
         args = parameters.in_order(ev, params, dotted, args, kwargs, node, needed=len(params))
+        args = [ev.materialise(ev.as_array(arg, node) if isinstance(arg, Lst) else arg) for arg in args]
+        if dotted in STACKS and any(getattr(getattr(arg, "type", None), "ndim", 0) > 2 for arg in args):
+            return call_library(ev, STACKS[dotted], args, {}, node)
         return ev.primitive(dotted, plain(ev, all_present(ev, args)), node)
     if dotted in INERT:
         return ev.inert(dotted, plain(ev, all_present(ev, args)), kwargs, node)
@@ -311,48 +327,6 @@ def dotted_name(obj: Any) -> str:
         if getattr(np.random, name, None) == obj:
             return f"np.random.{name}"
     return f"{module}.{name}" if module else name
-
-
-def call_rule(
-    ev: Evaluator, name: str, rule: Rule, args: list[Value], kwargs: dict[str, Value], node: Any
-) -> Value:
-    """An elementwise function."""
-    params, title = rule.params, shown(name)
-    if kwargs.keys() == {"out"} and name.startswith("np.") and len(args) == len(params):
-        args, kwargs = [*args, kwargs["out"]], {}
-    if kwargs:
-        ev.fail(UnsupportedSyntax, f"`{title}` takes no keyword arguments here", node)
-    out = None
-    if len(args) == len(params) + 1 and name.startswith("np."):
-        *args, out = args
-    if len(args) > len(params) == 2 and name in ("min", "max"):
-        result = args[0]
-        for other in args[1:]:
-            result = elementwise(ev, name, (result, other), node)
-        return result
-    if name == "math.log" and len(args) == 2:
-        number_, base = (elementwise(ev, name, (arg,), node) for arg in args)
-        return ev.binary("/", number_, base, node)
-    if not len(params) - rule.optional <= len(args) <= len(params):
-        ev.fail(TypeMismatch, f"`{title}` takes {len(params)} arguments, not {len(args)}", node)
-    result = elementwise(ev, name, tuple(args), node)
-    if out is not None:
-        ev.write_into(out, result, node)
-        return out
-    return result
-
-
-def _dot_into(ev: Evaluator, args: list[Value], node: Any) -> Value:
-    """`np.dot(a, b, out)`, which Numba has as well: the product, stored into an array of its shape."""
-    product, out = call_object(ev, np.dot, args[:2], {}, node), args[2]
-    ranks = [getattr(one.type, "ndim", None) if isinstance(one, Sym | Complex) else None for one in (product, out)]
-    if not ranks[0] or ranks[0] != ranks[1]:
-        ev.fail(TypeMismatch, f"`out` of `np.dot` is {describe(out)}, which has not the shape of the product", node)
-    made, kept = (ev.sym(one.re if isinstance(one, Complex) else one) for one in (product, out))
-    for axis in range(ranks[0]):
-        tensors.require_equal(ev, dim(ev, made, axis), dim(ev, kept, axis), "`out` has not the shape of the product")
-    ev.write_into(out, product, node)
-    return out
 
 
 def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any = None) -> Value:

@@ -31,6 +31,7 @@ from tapec.frontend.values import (
 )
 from tapec.rules import (
     arrays_create,
+    arrays_fourier,
     arrays_polynomial,
     arrays_product,
     arrays_reduce,
@@ -39,6 +40,8 @@ from tapec.rules import (
     arrays_split,
     complex_numbers,
     linalg,
+    linalg_calls,
+    scipy_special_calls,
 )
 from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, library_function
 from tapec.syntax.types import FLOAT64
@@ -47,12 +50,14 @@ from tapec.syntax.types import FLOAT64
 _LIBRARY: frozenset[Any] = frozenset(
     {
         *(arrays_reduce.sum_, arrays_reduce.mean, arrays_reduce.prod, arrays_reduce.cumsum, arrays_reduce.cumprod),
-        *(arrays_reduce.trapezoid, arrays_create.vander, arrays_create.meshgrid, linalg.matrix_power),
+        *(arrays_reduce.trapezoid, arrays_create.vander, arrays_create.meshgrid, linalg_calls.matrix_power),
         *(arrays_product.matmul, arrays_product.inner, arrays_product.outer, arrays_product.kron),
         *(arrays_product.convolve, arrays_product.cross, arrays_product.diff, arrays_product.ediff1d),
         *(arrays_reduce.cumulative_sum, arrays_reduce.cumulative_prod, arrays_product.matvec),
         *(arrays_polynomial.polyval, arrays_polynomial.polyval_falling),
         *(set(arrays_select.FUNCTIONS.values()) - {arrays_select.clip, arrays_select.real}),
+        *arrays_fourier.FUNCTIONS.values(),
+        scipy_special_calls.wofz,
         *arrays_shape.FUNCTIONS.values(),
         *arrays_split.FUNCTIONS.values(),
     }
@@ -254,6 +259,12 @@ def complex_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return Complex(re, im)
     re, im = given
     return ev.binary("+", re, ev.binary("*", im, complex_arithmetic.literal(1j), node), node)
+
+
+def complex_of(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A complex array of our own library, from its parts."""
+    re, im = (ev.materialise(arg) for arg in args)
+    return complex_arithmetic.joined(ev, re, im)
 
 
 def _number(ev: Evaluator, value: Value, node: Any) -> Complex:

@@ -14,11 +14,13 @@ from tapec.frontend.detached import detach, perhaps_contiguous
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import column
 from tapec.frontend.values import (
+    NONE,
     PART_OF,
     Complex,
     Growing,
     Items,
     Lst,
+    Static,
     Sym,
     Tup,
     Value,
@@ -28,6 +30,7 @@ from tapec.frontend.values import (
     is_none,
     is_scalar,
     number,
+    static_int,
 )
 from tapec.syntax.core import Const
 from tapec.syntax.types import Array, Scalar
@@ -195,12 +198,23 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
 
 def array(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     given = argument(args, kwargs, 1, "dtype")
-    if getattr(kwargs.get("copy"), "constant", None) is False:
-        return asarray(ev, args, kwargs, node)
-    return copy(ev, args[0], None if is_none(given) else dtype_of(ev, given, node), node)
+    again = kwargs.get("copy")
+    if getattr(again, "constant", None) is False or (again is not None and is_none(again)):
+        made = asarray(ev, args, kwargs, node)
+    else:
+        made = copy(ev, args[0], None if is_none(given) else dtype_of(ev, given, node), node)
+    least = static_int(kwargs.get("ndmin", number(0)))
+    rank = getattr(made.type, "ndim", 0)  # type: ignore[attr-defined]
+    if least is None:
+        ev.fail(TypeMismatch, "`ndmin` must be known", node)
+    if rank >= least:
+        return made
+    return ev.load(made, Tup((NONE,) * (least - rank) + (Static(...),)), node)
 
 
 def asarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    if getattr(kwargs.get("copy"), "constant", None) is True:
+        return array(ev, args[:2], {key: value for key, value in kwargs.items() if key == "dtype"}, node)
     value = ev.materialise(args[0])
     given = argument(args, kwargs, 1, "dtype")
     kind = None if is_none(given) else dtype_of(ev, given, node)
@@ -210,6 +224,8 @@ def asarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    if not is_none(argument(args, kwargs, 1, "dtype")):
+        return array(ev, args, kwargs, node)
     value = ev.materialise(args[0])
     if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout == "C":
         return value

@@ -30,6 +30,7 @@ from tapec.frontend.values import (
     number,
     plain_number,
 )
+from tapec.rules.formula import INTEGERS
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Type
 
@@ -142,9 +143,11 @@ def element_at(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broad
         # an array's arithmetic is in the array's dtype; scalars of another one are converted first
         args = [
             ev.cast(arg, type_)
-            if arg.type != type_ and arg.type != Scalar("bool") and not (value.fn == "**" and not arg.type.is_float)
+            if arg.type != type_
+            and arg.type != Scalar("bool")
+            and ((value.fn, place) not in INTEGERS or arg.type.is_float)
             else arg
-            for arg in args
+            for place, arg in enumerate(args)
         ]
     natural = ev.scalar_type(value.fn, args)
     return ev.cast(ev.op(value.fn, *args, type_=natural), type_)

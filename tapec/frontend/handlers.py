@@ -9,7 +9,6 @@ import numba
 import numpy as np
 from numba.misc.special import literally
 
-from tapec.errors import TypeMismatch
 from tapec.frontend import (
     argument_objects,
     complex_calls,
@@ -98,7 +97,6 @@ from tapec.frontend.values import (
     number,
 )
 from tapec.rules import arrays_common
-from tapec.syntax.types import Array
 from tapec_runtime import checkpoints, variables
 
 
@@ -137,6 +135,8 @@ def method(
         if args:
             return iteration.flat_item(ev, owner, ev.scalar(args[0], node), node)
         return indexing.load(ev, owner, Tup((number(0),) * getattr(owner.type, "ndim", 0)), node)
+    if is_array(owner) and name == "round":
+        return ev.call_object(np.round, [owner, *args], kwargs, node)
     if is_array(owner) and name == "dot":
         return ev.call_object(np.dot, [owner, *args], kwargs, node)
     if is_array(owner) and name in INERT_METHODS:
@@ -159,12 +159,6 @@ METHOD_HANDLERS: dict[str, Any] = {
 }
 
 
-def write_out(ev: Evaluator, out: Value, value: Value, node: Any) -> None:
-    if not isinstance(out, Sym | Complex) or not isinstance(out.type, Array):
-        ev.fail(TypeMismatch, "`out` must be an array", node)
-    stores.write_into(ev, out, value, node)
-
-
 def slice_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`slice(stop)`, `slice(start, stop, step)`."""
     given = [None if is_none(arg) else ev.scalar(arg, node) for arg in args]
@@ -184,6 +178,7 @@ SPECIAL: dict[Any, Any] = {
     np.full_like: full_like,
     np.array: array,
     np.asarray: asarray,
+    np.asanyarray: asarray,
     np.ascontiguousarray: ascontiguousarray,
     np.copy: array_copy,
     np.reshape: reshape,
@@ -244,6 +239,7 @@ SPECIAL: dict[Any, Any] = {
     **{getattr(numba, name): decorators.number_type(name) for name in _NUMBA_NUMBERS},
     arrays_common.stop_gradient: stop_gradient,
     arrays_common.known: known,
+    arrays_common.complex_of: complex_calls.complex_of,
     arrays_common.runs_once: lambda ev, args, kwargs, node: number(not ev.loops),
     variables.stop_gradient: stop_gradient,
     variables.constant: constant,

@@ -31,6 +31,7 @@ from tapec.frontend.values import (
     Growing,
     Instance,
     Items,
+    Iteration,
     Lazy,
     Lst,
     PackedList,
@@ -52,6 +53,7 @@ from tapec.frontend.values import (
     plain_number,
     static_int,
 )
+from tapec.rules import arrays_index
 from tapec.rules.library import LOOKUPS
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar
@@ -84,6 +86,10 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return list_item(ev, owner, index, node)
     if isinstance(owner, Dct):
         return dicts.item(ev, owner, index, node)
+    if isinstance(owner, Iteration) and owner.kind == "items":
+        return item_of(ev, owner.args[0], integer(ev, index, node), node)
+    if isinstance(owner, Iteration) and owner.kind == "flat":
+        return _flat_items(ev, owner.args[0], index, node)
     if isinstance(owner, Static | Instance):
         own = None if ev.live is None else ev.live.operator("__getitem__", [owner, index], node)
         return own or _static_item(ev, owner, index, node)
@@ -107,6 +113,14 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         if any(is_advanced(sub) for sub in subs):
             return gather(ev, owner, subs, node)
         return viewed(ev, owner, subs, node)
+
+
+def _flat_items(ev: Evaluator, array: Value, index: Value, node: Any) -> Value:
+    """`a.flat[index]`: an element, or copies of several."""
+    if is_scalar(index):
+        found: Value = ev.inline_library(arrays_index.element_at, [array, index], {}, node)
+        return found
+    return ev.call_object(np.copy, [load(ev, ev.call_object(np.ravel, [array], {}, node), index, node)], {}, node)
 
 
 def _packed_item(ev: Evaluator, owner: PackedList, index: Value, node: Any) -> Value:
@@ -319,6 +333,24 @@ def list_place(ev: Evaluator, index: Value, count: Sym, node: Any) -> Sym:
     return ev.op("ifelse", ev.op("<", place, number(0)), ev.op("+", count, place), place)
 
 
+def _joined(ev: Evaluator, index: Value, columns: bool, node: Any) -> Value:
+    """`np.r_[a, b]`, end to end, or `np.c_[a, b]`, as columns; a slice is a range."""
+    parts: list[Value] = []
+    for one in index.items if isinstance(index, Tup) else (index,):
+        if isinstance(one, Slice):
+            start = number(0) if one.lower is None else one.lower
+            if one.upper is None:
+                ev.fail(UnsupportedSyntax, "a slice in `np.r_` needs an end", node)
+            one = ev.call_object(np.arange, [start, one.upper, one.step or number(1)], {}, node)
+        elif isinstance(one, Static):
+            ev.fail(UnsupportedSyntax, "text in `np.r_` and `np.c_`", node, hint="call np.concatenate or np.stack")
+        array = ev.call_object(np.atleast_1d, [one], {}, node)
+        if columns and static_int(ev.get_attribute(array, "ndim", node)) == 1:
+            array = ev.load(array, Tup((Slice(None, None, None), Static(None))), node)
+        parts.append(array)
+    return ev.call_object(np.concatenate, [Tup(tuple(parts))], {"axis": number(-1 if columns else 0)}, node)
+
+
 def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """Subscripts of known Python objects, such as a module's dict of constants."""
     if not isinstance(owner, Static):
@@ -328,6 +360,8 @@ def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return Static(text[_bounds(ev, index, "text", node)])
     if isinstance(owner.obj, _IndexExpression):
         return index
+    if owner.obj is np.r_ or owner.obj is np.c_:
+        return _joined(ev, index, owner.obj is np.c_, node)
     method = inspect.getattr_static(type(owner.obj), "__getitem__", None)
     if isinstance(method, types.FunctionType):
         return ev.call_object(method, [owner, index], {}, node)

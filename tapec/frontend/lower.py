@@ -39,6 +39,7 @@ from tapec.frontend import (
     packed_lists,
     sequences,
     simple,
+    stores,
     suspended,
 )
 from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, setcomp, tested
@@ -157,7 +158,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.primitive = bound(opaque.primitive)
     ev.inert = bound(opaque.inert)
     ev.method = bound(handlers.method)
-    ev.write_into = bound(handlers.write_out)
+    ev.write_into = bound(stores.write_into)
     ev.apply = bound(calls.apply)
     ev.decorated = bound(decorators.decorated)
     ev.call_object = bound(calls.call_object)

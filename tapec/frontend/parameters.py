@@ -22,19 +22,20 @@ from tapec.frontend.values import is_none
 
 # those in front may be given by position; an asterisk stands for any number
 PARAMETERS: dict[Callable[..., Any], str] = {
-    np.zeros: "shape dtype order",
-    np.empty: "shape dtype order",
-    np.ones: "shape dtype order",
-    np.full: "shape fill_value dtype order",
-    np.zeros_like: "a dtype order",
-    np.empty_like: "prototype dtype order",
-    np.ones_like: "a dtype order",
-    np.full_like: "a fill_value dtype order",
-    np.array: "object dtype copy order",
-    np.asarray: "a dtype order",
-    np.ascontiguousarray: "a",
-    np.copy: "a order",
-    np.reshape: "a shape newshape order",
+    np.zeros: "shape dtype order device like",
+    np.empty: "shape dtype order device like",
+    np.ones: "shape dtype order device like",
+    np.full: "shape fill_value dtype order device like",
+    np.zeros_like: "a dtype order subok",
+    np.empty_like: "prototype dtype order subok",
+    np.ones_like: "a dtype order subok",
+    np.full_like: "a fill_value dtype order subok",
+    np.array: "object dtype copy order subok ndmin like",
+    np.asarray: "a dtype order device copy like",
+    np.asanyarray: "a dtype order device copy like",
+    np.ascontiguousarray: "a dtype like",
+    np.copy: "a order subok",
+    np.reshape: "a shape order newshape copy",
     np.ravel: "a order",
     np.transpose: "a axes",
     np.squeeze: "a axis",
@@ -42,7 +43,7 @@ PARAMETERS: dict[Callable[..., Any], str] = {
     np.expand_dims: "a axis",
     np.shape: "a",
     np.ndim: "a",
-    np.size: "a",
+    np.size: "a axis",
     np.where: "condition x y",
     np.ndenumerate: "arr",
     len: "obj",
@@ -78,7 +79,7 @@ PARAMETERS: dict[Callable[..., Any], str] = {
 METHODS = {
     "astype": "dtype order copy",
     "copy": "order",
-    "reshape": "* shape order",
+    "reshape": "* shape order copy",
     "ravel": "order",
     "flatten": "order",
     "transpose": "* axes",
@@ -103,9 +104,20 @@ def check(ev: Evaluator, known: str | None, name: str, args: Args, kwargs: Kwarg
 
 
 def in_order(
-    ev: Evaluator, params: tuple[str, ...], name: str, args: Args, kwargs: Kwargs, node: Any, *, needed: int
+    ev: Evaluator,
+    params: tuple[str, ...],
+    name: str,
+    args: Args,
+    kwargs: Kwargs,
+    node: Any,
+    *,
+    needed: int,
+    gaps: Kwargs | None = None,
 ) -> Args:
-    """The arguments for `params`, of which the first `needed` must be there, by position; others are refused."""
+    """The arguments for `params`, of which the first `needed` must be there, by position; others are refused.
+
+    gaps  what stands for those that are not given
+    """
     check(ev, " ".join(params), name, args, kwargs, node)
     given = dict(zip(params, args, strict=False))
     twice = [key for key in kwargs if key in given]
@@ -115,6 +127,7 @@ def in_order(
     missing = [key for key in params[:needed] if key not in given]
     if missing:
         ev.fail(TypeMismatch, f"`{name}` needs a value for `{missing[0]}`", node)
+    given = (gaps or {}) | given
     return [given[key] for key in params if key in given]
 
 

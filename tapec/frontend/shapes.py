@@ -32,8 +32,14 @@ from tapec.syntax.types import Array
 
 def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """A view of an array whose type is contiguous; otherwise a copy first, as in Numba."""
-    if "order" in kwargs:
-        ev.fail(UnsupportedSyntax, "cannot reshape with an order", node, reason="Numba has C order only")
+    if "order" in kwargs or (len(args) == 3 and isinstance(args[2], Static)):
+        order = kwargs.get("order", args[-1])
+        if not isinstance(order, Static) or order.obj not in ("C", "F"):
+            ev.fail(UnsupportedSyntax, "elements are taken in order `C` or `F`, as a literal", node)
+        args = args[:2] if "order" not in kwargs else args
+        kwargs = {key: value for key, value in kwargs.items() if key != "order"}
+        if order.obj == "F":
+            return _in_columns(ev, args, kwargs, node)
     shape = args[1:] if len(args) > 2 else [argument(args, kwargs, 1, "newshape")]
     if "shape" in kwargs:
         shape = [kwargs["shape"]]
@@ -43,6 +49,21 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         owner = as_array(ev, owner, node)
     made = reshaped(ev, owner, dims, node)
     return detach(ev, made, owner, "reshape") if perhaps_contiguous(owner) and not ev.frame.library else made
+
+
+def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """An array whose elements, taken column by column, are those of another one taken so."""
+    shape = kwargs.get("shape") or (args[1] if len(args) == 2 else Tup(tuple(args[1:])))
+    dims = extents(ev, shape, node)
+    owner = ev.materialise(args[0])
+    if isinstance(owner, Tup | Lst):
+        owner = as_array(ev, owner, node)
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+        ev.fail(TypeMismatch, f"{describe(owner)} cannot be reshaped", node)
+    turned = attributes.transpose(ev, owner)
+    made = reshaped(ev, turned, tuple(reversed(dims)), node)
+    made = ev.sym(detach(ev, made, owner, "reshape")) if perhaps_contiguous(turned) else made
+    return attributes.transpose(ev, made)
 
 
 def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> Sym:
@@ -170,12 +191,17 @@ def swapaxes(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def expand_dims(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = ev.materialise(args[0])
-    axis = static_int(argument(args, kwargs, 1, "axis"))
-    if not isinstance(owner, Sym) or not isinstance(owner.type, Array) or axis is None:
-        ev.fail(TypeMismatch, "expand_dims needs an array and a constant axis", node)
-    place = axis % (owner.type.ndim + 1)
-    full = Slice(None, None, None)
-    subs = [full] * place + [NONE] + [full] * (owner.type.ndim - place)
+    if isinstance(owner, Tup | Lst):
+        owner = as_array(ev, owner, node)
+    given = argument(args, kwargs, 1, "axis")
+    places = [static_int(one) for one in ((given,) if is_scalar(given) else ev.known_items(given, node))]
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array) or None in places:
+        ev.fail(TypeMismatch, "expand_dims needs an array and constant axes", node)
+    rank = owner.type.ndim + len(places)
+    if len({place % rank for place in places if place is not None and -rank <= place < rank}) < len(places):
+        ev.fail(TypeMismatch, f"these are not different axes of an array of rank {rank}", node)
+    new = {place % rank for place in places if place is not None}
+    subs = [NONE if axis in new else Slice(None, None, None) for axis in range(rank)]
     return subscripts.view(ev, owner, tuple(subs), node)
 
 
@@ -191,4 +217,9 @@ def ndim(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def size(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return number(1) if is_scalar(args[0]) else attributes.get_attribute(ev, args[0], "size", node)
+    value, axis = args[0], argument(args, kwargs, 1, "axis")
+    if isinstance(value, Tup | Lst):
+        value = as_array(ev, value, node)
+    if not is_none(axis):
+        return ev.load(attributes.get_attribute(ev, value, "shape", node), axis, node)
+    return number(1) if is_scalar(value) else attributes.get_attribute(ev, value, "size", node)

@@ -33,6 +33,7 @@ from tapec.frontend.values import (
     Growing,
     Instance,
     Items,
+    Iteration,
     Lazy,
     Lst,
     Slice,
@@ -49,6 +50,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
+from tapec.rules import arrays_index
 from tapec.syntax.core import Assign, Name, Store
 from tapec.syntax.types import Array, Scalar
 
@@ -60,6 +62,9 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
         return
     if isinstance(owner, Dct):
         dicts.store(ev, owner, index, value, node)
+        return
+    if isinstance(owner, Iteration) and owner.kind == "flat":
+        _store_flat(ev, owner.args[0], index, value, node)
         return
     live = ev.live if isinstance(owner, Instance | Static) else None
     if live is not None and live.operator("__setitem__", [owner, index, value], node) is not None:
@@ -88,6 +93,14 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
                 ev.call_library("scatter", (base, array, number(axis), value))
         return
     write_into(ev, _target(ev, owner, subs, node), value, node)
+
+
+def _store_flat(ev: Evaluator, array: Value, index: Value, value: Value, node: Any) -> None:
+    """`a.flat[index] = value`, where values are taken again from the first one as often as it needs."""
+    if not is_scalar(index):
+        every = ev.call_object(np.arange, [ev.get_attribute(array, "size", node)], {}, node)
+        index = load(ev, every, index, node)
+    ev.inline_library(arrays_index.put, [array, index, ev.materialise(value)], {}, node)
 
 
 def _target(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Sym | Complex:
@@ -157,7 +170,7 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
         if (new := updated(ev, old, fn, make(), node)) is not old:
             _store_list(ev, owner, index, new, node)
         return
-    if isinstance(owner, Dct | Instance | Static):
+    if isinstance(owner, Dct | Instance | Static | Iteration):
         store(ev, owner, index, updated(ev, load(ev, owner, index, node), fn, make(), node), node)
         return
     owner = _writable(ev, owner, node)

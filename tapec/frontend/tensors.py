@@ -14,9 +14,9 @@ from tapec.frontend.creation import as_array
 from tapec.frontend.detached import detach
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import OpenIf
-from tapec.frontend.stores import update_at
 from tapec.frontend.values import (
     NONE,
+    Iteration,
     Lst,
     Static,
     Sym,
@@ -29,11 +29,11 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
-from tapec.rules import arrays_tensor
+from tapec.rules import arrays_pad, arrays_tensor
 from tapec.syntax.types import Array
 
 
-def _array(ev: Evaluator, value: Value, node: Any) -> Sym:
+def array_of(ev: Evaluator, value: Value, node: Any) -> Sym:
     value = ev.materialise(value)
     if isinstance(value, Tup | Lst):
         value = as_array(ev, value, node)
@@ -46,15 +46,40 @@ def _array(ev: Evaluator, value: Value, node: Any) -> Sym:
 
 
 def einsum(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`np.einsum("ij,jk->ik", a, b)`."""
-    text = known_text(args[0])
-    if text is None:
-        ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are not known text", node)
+    """`np.einsum("ij,jk->ik", a, b)`, and `np.einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
     if kwargs.keys() - {"optimize"}:
         ev.fail(UnsupportedSyntax, f"`np.einsum` with `{min(kwargs.keys() - {'optimize'})}=`", node)
-    arrays = [_array(ev, arg, node) for arg in args[1:]]
+    text = known_text(args[0])
+    if text is None and len(args) > 1 and not isinstance(args[0], Static):
+        text, args = _as_text(ev, args, node)
+    if text is None:
+        ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are not known text", node)
+    arrays = [array_of(ev, arg, node) for arg in args[1:]]
     inputs, output = _subscripts(ev, text, arrays, node)
     return _summed(ev, arrays, inputs, output, node)
+
+
+def _as_text(ev: Evaluator, args: Args, node: Any) -> tuple[str, Args]:
+    """Subscripts that are given as lists of numbers behind each array, as text."""
+    places = [*args[1::2], *(args[-1:] if len(args) % 2 else ())]
+    words = []
+    for one in places:
+        items = ev.known_items(one, node)
+        letters = [_letter(... if isinstance(item, Static) else static_int(item)) for item in items]
+        if None in letters:
+            ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are numbers from 0 to 51, or `...`", node)
+        words.append("".join(letter for letter in letters if letter is not None))
+    count = len(args) // 2
+    arrow = "->" + words[-1] if len(args) % 2 else ""
+    return ",".join(words[:count]) + arrow, [args[0], *args[: 2 * count : 2]]
+
+
+def _letter(place: Any) -> str | None:
+    if place is ...:
+        return "..."
+    # capital letters come first where NumPy sorts the subscripts of a result
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    return letters[place] if place is not None and 0 <= place < len(letters) else None
 
 
 def _subscripts(ev: Evaluator, text: str, arrays: list[Sym], node: Any) -> tuple[list[str], str]:
@@ -115,7 +140,7 @@ def require_equal(ev: Evaluator, first: Sym, second: Sym, message: str) -> None:
 
 def tensordot(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.tensordot(a, b, axes)`."""
-    first, second = (_array(ev, arg, node) for arg in args[:2])
+    first, second = (array_of(ev, arg, node) for arg in args[:2])
     axes = kwargs.get("axes", args[2] if len(args) > 2 else number(2))
     count = static_int(axes)
     ranks = rank_of(first), rank_of(second)
@@ -158,97 +183,95 @@ def _in_range(ev: Evaluator, axes: list[int], rank: int, node: Any) -> list[int]
 # padding and windows
 
 
+# what each mode of `np.pad` takes beside the widths
+_PAD_MODES: dict[str, str] = {
+    "constant": "constant_values",
+    "edge": "",
+    "linear_ramp": "end_values",
+    **dict.fromkeys(("maximum", "minimum", "mean", "median"), "stat_length"),
+    **dict.fromkeys(("reflect", "symmetric"), "reflect_type"),
+    "wrap": "",
+    "empty": "",
+}
+
+
 def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`np.pad(array, widths, mode, constant_values=value)`."""
+    """`np.pad(array, widths, mode, ...)`."""
     given = dict(zip(("array", "pad_width", "mode"), args, strict=False)) | kwargs
-    if unread := given.keys() - {"array", "pad_width", "mode", "constant_values"}:
-        ev.fail(UnsupportedSyntax, f"`np.pad` with `{min(unread)}=`", node)
-    array = _array(ev, given["array"], node)
-    mode = given.get("mode", Static("constant"))
-    if not isinstance(mode, Static) or mode.obj not in ("constant", "edge", "reflect", "symmetric", "wrap"):
-        modes = '"constant", "edge", "reflect", "symmetric" and "wrap"'
-        ev.fail(UnsupportedFunction, f"`np.pad` in another mode than {modes}", node)
-    pairs = _widths(ev, given["pad_width"], rank_of(array), node)
+    array = array_of(ev, given.pop("array"), node)
+    rank = rank_of(array)
+    pairs = _pairs(ev, given.pop("pad_width"), rank, "widths", node)
+    mode = known_text(given.pop("mode", Static("constant")))
+    if mode not in _PAD_MODES:
+        ev.fail(UnsupportedFunction, f"`np.pad` in another mode than {', '.join(_PAD_MODES)}", node)
+    taken = _PAD_MODES[mode]
+    if unread := given.keys() - {taken}:
+        ev.fail(TypeMismatch, f"`np.pad` takes no `{min(unread)}` in mode {mode!r}", node)
+    more = given.get(taken, NONE)
     before, after = (Tup(tuple(pair[side] for pair in pairs)) for side in (0, 1))
-    if mode.obj != "constant" and "constant_values" in given:
-        ev.fail(TypeMismatch, f"`np.pad` takes no `constant_values` in mode \"{mode.obj}\"", node)
-    if mode.obj not in ("constant", "edge"):
-        return ev.inline_library(arrays_tensor.mirrored, [array, before, after, mode], {}, node)
-    if mode.obj == "edge":
-        return ev.inline_library(arrays_tensor.extended, [array, before, after], {}, node)
-    value = given.get("constant_values", number(0))
-    if not is_scalar(value):
-        ev.fail(UnsupportedFunction, "`np.pad` with more than one constant value", node)
-    return ev.inline_library(arrays_tensor.padded, [array, before, after, value], {}, node)
+    sides = [array, before, after]
+    if mode == "empty":
+        return ev.inline_library(arrays_pad.unset, sides, {}, node)
+    if mode == "edge":
+        return ev.inline_library(arrays_pad.extended, sides, {}, node)
+    if mode == "constant" and (is_none(more) or is_scalar(more)):
+        return ev.inline_library(arrays_pad.padded, [*sides, number(0) if is_none(more) else more], {}, node)
+    if taken == "reflect_type" and known_text(more) == "odd":
+        return ev.inline_library(arrays_pad.turned, [*sides, Static(mode)], {}, node)
+    if taken in ("reflect_type", ""):
+        return ev.inline_library(arrays_pad.mirrored, [*sides, Static(mode)], {}, node)
+    values = NONE if is_none(more) else Tup(tuple(map(Tup, _pairs(ev, more, rank, f"`{taken}`", node))))
+    if taken == "stat_length":
+        return ev.inline_library(arrays_pad.statistics, [*sides, Static(mode), values], {}, node)
+    if is_none(values):
+        values = Tup((Tup((number(0), number(0))),) * rank)
+    body = arrays_pad.constants if mode == "constant" else arrays_pad.ramps
+    return ev.inline_library(body, [*sides, values], {}, node)
 
 
-def _widths(ev: Evaluator, value: Value, rank: int, node: Any) -> list[tuple[Value, Value]]:
+def _pairs(ev: Evaluator, value: Value, rank: int, what: str, node: Any) -> list[tuple[Value, Value]]:
+    """What stands before and behind each axis."""
     value = ev.materialise(value)
     if is_scalar(value):
         return [(value, value)] * rank
     items = ev.known_items(value, node)
     pairs = [items] if all(map(is_scalar, items)) else [ev.known_items(item, node) for item in items]
     if len(pairs) not in (1, rank) or any(len(pair) not in (1, 2) for pair in pairs):
-        ev.fail(TypeMismatch, f"the widths of `np.pad` do not fit an array of rank {rank}", node)
+        ev.fail(TypeMismatch, f"the {what} of `np.pad` do not fit an array of rank {rank}", node)
     return [(pair[0], pair[-1]) for pair in (pairs if len(pairs) == rank else pairs * rank)]
 
 
 def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.lib.stride_tricks.sliding_window_view(array, window_shape)`."""
     given = dict(zip(("x", "window_shape", "axis"), args, strict=False)) | kwargs
-    array = _array(ev, given["x"], node)
+    array = array_of(ev, given["x"], node)
     shape = ev.materialise(given["window_shape"])
     sizes = (shape,) if is_scalar(shape) else ev.known_items(shape, node)
     axes = given.get("axis", NONE)
     rank = rank_of(array)
     chosen = [*range(rank)] if is_none(axes) else _in_range(ev, _integers(ev, axes, node), rank, node)
-    if len(sizes) != len(chosen) or chosen != [*range(rank)]:
-        ev.fail(UnsupportedFunction, "`sliding_window_view` along some of the axes", node)
-    made = ev.inline_library(arrays_tensor.windows, [array, Tup(tuple(sizes))], {}, node)
+    if len(sizes) != len(chosen):
+        ev.fail(TypeMismatch, "`sliding_window_view` takes as many extents as axes", node)
+    places = Tup(tuple(number(one) for one in chosen))
+    made = ev.inline_library(arrays_tensor.windows, [array, Tup(tuple(sizes)), places], {}, node)
     return detach(ev, made, array, "sliding_window_view")
 
 
-# elementwise functions along an axis
-
-_REDUCTIONS: dict[Any, Any] = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.maximum: np.max,
-    np.minimum: np.min,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-}
-_RUNNING: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
-
-
-def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`np.add.reduce(x, axis)` and its kin."""
-    kwargs = {key: value for key, value in kwargs.items() if not (key in ("dtype", "out") and is_none(value))}
-    if name == "outer" and len(args) == 2 and not kwargs:
-        first, second = (_array(ev, arg, node) for arg in args)
-        spread = Tup((Static(Ellipsis), *(NONE,) * rank_of(second)))
-        return ev.call_object(function, [ev.load(first, spread, node), second], {}, node)
-    if name == "at" and len(args) == 3 == function.nin + 1 and not kwargs:
-        update_at(ev, function, args[0], args[1], args[2], node)
-        return NONE
-    given = dict(zip(("array", "axis"), args, strict=False)) | kwargs
-    axis = given.get("axis", number(0))
-    table: dict[Any, Any] = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
-    if function in table:
-        rest = {key: value for key, value in given.items() if key not in ("array", "axis")}
-        return ev.call_object(table[function], [given["array"]], {"axis": axis, **rest}, node)
-    bodies = {"reduce": arrays_tensor.folded, "accumulate": arrays_tensor.running}
-    if name not in bodies or function.nin != 2 or given.keys() - {"array", "axis"}:
-        ev.fail(UnsupportedFunction, f"cannot differentiate `np.{function.__name__}.{name}`", node)
-    array = _array(ev, given["array"], node)
-    if name == "accumulate" and not array.type.is_float and function not in (np.maximum, np.minimum):
-        ev.fail(UnsupportedFunction, f"`np.{function.__name__}.accumulate` of {array.type}", node, hint="write a loop")
-    return ev.inline_library(bodies[name], [Static(function), array, axis], {}, node)
+def unstack(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.unstack(x, axis=axis)`: the parts along an axis, to iterate over, unpack or ask for."""
+    if len(args) != 1 or kwargs.keys() - {"axis"}:
+        ev.fail(TypeMismatch, "`np.unstack` takes an array, and `axis=`", node)
+    array = array_of(ev, args[0], node)
+    moved = ev.call_object(np.moveaxis, [array, kwargs.get("axis", number(0)), number(0)], {}, node)
+    return Iteration("items", (moved,))
 
 
 SPECIAL: dict[Any, Any] = {
+    # NumPy 1 has none
+    **({np.unstack: unstack} if hasattr(np, "unstack") else {}),
     np.einsum: einsum,
     np.tensordot: tensordot,
+    **({np.linalg.tensordot: tensordot} if hasattr(np.linalg, "tensordot") else {}),
     np.pad: pad,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
 }

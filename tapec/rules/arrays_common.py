@@ -25,6 +25,11 @@ def known(x, z):
     return x
 
 
+def complex_of(re, im):
+    """The complex array, or number, with these parts."""
+    return re + 1j * im
+
+
 def runs_once():
     """Whether a call stands in no loop; known when it is inlined."""
     return False
@@ -145,6 +150,16 @@ def last_axis(a, axis):
     """A view with one axis moved to the end."""
     place = within(axis, a.ndim)
     return np.transpose(a, AXES[:place] + AXES[place + 1 : a.ndim] + (place,))
+
+
+def together(a, places):
+    """The lanes along some axes, counted from 0, as rows of an array whose last axis runs over their elements."""
+    if len(places) == 1:
+        return last_axis(a, places[0])
+    rest = remaining(AXES[: a.ndim], places, ())
+    turned = np.transpose(a, rest + places) if len(places) > 0 else a
+    shape = turned.shape[: len(rest)]
+    return np.reshape(turned, shape + (lane_size(turned.shape[len(rest) :]),))
 
 
 def part(a, axis, start, stop):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules.arrays_common import flat, float_type, kept, last_axis, within
+from tapec.rules.arrays_common import AXES, flat, within
 
 
 def _sorted_rows(a):
@@ -29,8 +29,10 @@ def _sorted_rows(a):
     return out
 
 
-def sort(a, axis=-1):
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     """A sorted copy, along the last axis unless told otherwise; None sorts the flattened array."""
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
     a = np.asarray(a)
     if axis is None:
         return _sorted_rows(np.ravel(a))
@@ -40,14 +42,19 @@ def sort(a, axis=-1):
     return np.swapaxes(_sorted_rows(np.swapaxes(a, place, a.ndim - 1)), place, a.ndim - 1)
 
 
-def sort_in_place(a, axis=-1):
+def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
     """Sort in place along an axis."""
-    a[...] = sort(a, axis)
+    a[...] = sort(a, axis, kind, order)
 
 
-def partition(a, kth):
+def partition(a, kth, axis=-1):
     """A copy with element `kth` where sorting would put it, smaller ones before it."""
     a = np.asarray(a)
+    if axis is None:
+        return partition(np.ravel(a), kth)
+    place = within(axis, a.ndim)
+    if place != a.ndim - 1:
+        return np.swapaxes(partition(np.swapaxes(a, place, a.ndim - 1), kth), place, a.ndim - 1)
     out = np.empty(a.shape, a.dtype)
     if a.ndim == 1:
         order = np.argpartition(a, kth)
@@ -62,117 +69,54 @@ def partition(a, kth):
     return out
 
 
-def _middle(values):
-    """The median of a 1-D array."""
-    kind = float_type(values.dtype)
-    n = values.size
-    result = kind(np.nan)
-    if n > 0:
-        order = np.argsort(values)
-        last = values[order[n - 1]]
-        half = n // 2
-        if last != last:
-            result = kind(last)
-        elif n % 2 == 1:
-            result = kind(values[order[half]])
-        else:
-            result = kind(0.5) * (kind(values[order[half - 1]]) + kind(values[order[half]]))
-    return result
-
-
-def median(a, axis=None, *, keepdims=False):
-    """Median; of an even number of elements the mean of the middle two."""
-    a = np.asarray(a)
-    if axis is None:
-        return kept(_middle(np.ravel(a)), a.ndim, keepdims)
-    rows = last_axis(a, axis)
-    if rows.ndim == 1:
-        return kept(_middle(rows), 1, keepdims)
-    out = np.empty(rows.shape[:-1], float_type(a.dtype))
-    for i in np.ndindex(rows.shape[:-1]):
-        out[i] = _middle(rows[i])
-    if keepdims:
-        return np.expand_dims(out, within(axis, a.ndim))
-    return out
-
-
-def _numbers(a):
-    """The elements that are not nan, flattened."""
-    values = flat(a)
-    if values.dtype.kind != "f":
-        return values
-    return values[values == values]
-
-
-def nanmedian(a):
-    """Median of the elements that are not nan."""
-    return _middle(_numbers(a))
-
-
-def _between(values, order, fraction):
-    """The value at a fraction of the way through the sorted values, interpolated linearly."""
-    n = values.size
-    if n == 0:
-        return np.nan
-    place = fraction * (n - 1)
-    low = min(int(place), n - 1)
-    high = min(low + 1, n - 1)
-    below = values[order[low]]
-    last = values[order[n - 1]]
-    if last != last:
-        below = last
-    return below + (values[order[high]] - below) * (place - low)
-
-
-def _quantile(values, q, scale):
-    order = np.argsort(values)
-    if np.ndim(q) == 0:
-        if not (q >= 0 and q <= scale):
-            raise ValueError("quantiles must be in the range from 0 to 1, percentiles from 0 to 100")
-        return _between(values, order, q / scale)
-    q = np.asarray(q)
-    out = np.empty(q.shape, np.float64)
-    for k in np.ndindex(q.shape):
-        if not (q[k] >= 0 and q[k] <= scale):
-            raise ValueError("quantiles must be in the range from 0 to 1, percentiles from 0 to 100")
-        out[k] = _between(values, order, q[k] / scale)
-    return out
-
-
-def quantile(a, q):
-    """Quantiles of all elements, interpolated linearly."""
-    return _quantile(flat(a), q, 1.0)
-
-
-def percentile(a, q):
-    """Percentiles of all elements, interpolated linearly."""
-    return _quantile(flat(a), q, 100.0)
-
-
-def nanquantile(a, q):
-    """Quantiles of the elements that are not nan."""
-    return _quantile(_numbers(a), q, 1.0)
-
-
-def nanpercentile(a, q):
-    """Percentiles of the elements that are not nan."""
-    return _quantile(_numbers(a), q, 100.0)
-
-
-def unique(ar):
+def unique(ar, return_index=False, return_inverse=False, return_counts=False):
     """The distinct elements, sorted; the derivative belongs to one of equal elements."""
-    values = _sorted_rows(flat(ar))
-    count = 0
-    for k in range(values.size):
-        if k == 0 or values[k] != values[k - 1]:
-            count += 1
-    out = np.empty(count, values.dtype)
-    place = 0
-    for k in range(values.size):
-        if k == 0 or values[k] != values[k - 1]:
-            out[place] = values[k]
-            place += 1
-    return out
+    line = flat(ar)
+    size = line.size
+    order = np.argsort(line, kind="mergesort")
+    values = np.empty(size, line.dtype)
+    new = np.full(size, True)
+    for k in range(size):
+        values[k] = line[order[k]]
+        # what is no number counts as one value, as in NumPy
+        new[k] = k == 0 or (values[k] != values[k - 1] and (values[k] == values[k] or values[k - 1] == values[k - 1]))
+    first = np.flatnonzero(new)
+    results = [values[first]]
+    if return_index:
+        results.append(order[first])
+    if return_inverse:
+        inverse = np.empty(size, np.int64)
+        group = -1
+        for k in range(size):
+            group += 1 if new[k] else 0
+            inverse[order[k]] = group
+        results.append(np.reshape(inverse, np.shape(ar)))
+    if return_counts:
+        counts = np.empty(first.size, np.int64)
+        for k in range(first.size):
+            counts[k] = (first[k + 1] if k + 1 < first.size else size) - first[k]
+        results.append(counts)
+    if len(results) == 1:
+        return results[0]
+    return tuple(results)
+
+
+def unique_values(x, /):
+    """The distinct elements, sorted."""
+    return unique(x)
+
+
+def lexsort(keys, axis=-1):
+    """The order by several 1-D keys, of which the last one counts most."""
+    order = np.argsort(np.asarray(keys[0]), kind="mergesort")
+    for k in AXES[1 : len(keys)]:
+        order = order[np.argsort(np.asarray(keys[k])[order], kind="mergesort")]
+    return order
+
+
+def sort_complex(a):
+    """A sorted copy, as complex numbers: of a real array."""
+    return sort(a) + 0j
 
 
 def _joined(first, second):
@@ -242,9 +186,8 @@ def bincount(x, weights=None, minlength=0):
     return sums
 
 
-def _uniform_counts(values, edges, low, high):
+def _uniform_counts(values, edges, low, high, counts, weights):
     bins = edges.size - 1
-    counts = np.zeros(bins, np.int64)
     for k in range(values.size):
         x = values[k]
         if x >= low and x <= high:
@@ -254,21 +197,19 @@ def _uniform_counts(values, edges, low, high):
                 place -= 1
             elif place < bins - 1 and x >= edges[place + 1]:
                 place += 1
-            counts[place] += 1
+            counts[place] += 1 if weights is None else weights[k]
     return counts
 
 
-def histogram(a, bins=10, range=None):
-    """Counts per bin, which have no derivative, and the edges of the bins, which have one."""
-    values = flat(a)
+def _places(count):
+    return range(count)
+
+
+def _edges(values, bins, range):
+    """The edges of bins, and the interval that bins of equal width are counted in."""
     if np.ndim(bins) > 0:
         edges = np.asarray(bins)
-        counts = np.zeros(edges.size - 1, np.int64)
-        for x in values:
-            if x >= edges[0] and x <= edges[edges.size - 1]:
-                place = np.searchsorted(edges, x, side="right") - 1
-                counts[min(place, edges.size - 2)] += 1
-        return counts, edges
+        return edges, edges[0], edges[edges.size - 1]
     if range is not None:
         low = float(range[0])
         high = float(range[1])
@@ -281,8 +222,38 @@ def histogram(a, bins=10, range=None):
     if low == high:
         low -= 0.5
         high += 0.5
-    edges = np.linspace(low, high, bins + 1)
-    return _uniform_counts(values, edges, low, high), edges
+    return np.linspace(low, high, bins + 1), low, high
+
+
+def histogram(a, bins=10, range=None, density=None, weights=None):
+    """Counts per bin, which have no derivative, or sums of weights; and the edges of the bins, which have one."""
+    values = flat(a)
+    edges, low, high = _edges(values, bins, range)
+    if weights is None:
+        line = None
+        counts = np.zeros(edges.size - 1, np.int64)
+    else:
+        line = flat(weights)
+        if line.size != values.size:
+            raise ValueError("weights should have the same shape as a.")
+        counts = np.zeros(edges.size - 1, line.dtype)
+    if np.ndim(bins) > 0:
+        for k in _places(values.size):
+            x = values[k]
+            if x >= low and x <= high:
+                place = np.searchsorted(edges, x, side="right") - 1
+                counts[min(place, edges.size - 2)] += 1 if line is None else line[k]
+    else:
+        counts = _uniform_counts(values, edges, low, high, counts, line)
+    if density:
+        return counts / np.diff(edges) / np.sum(counts), edges
+    return counts, edges
+
+
+def histogram_bin_edges(a, bins=10, range=None):
+    """The edges of the bins of a histogram."""
+    edges, _, _ = _edges(flat(a), bins, range)
+    return edges
 
 
 def trim_zeros(filt, trim="fb"):
@@ -301,19 +272,17 @@ def trim_zeros(filt, trim="fb"):
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sort": sort,
     "partition": partition,
-    "median": median,
-    "nanmedian": nanmedian,
-    "quantile": quantile,
-    "percentile": percentile,
-    "nanquantile": nanquantile,
-    "nanpercentile": nanpercentile,
     "unique": unique,
+    "unique_values": unique_values,
+    "lexsort": lexsort,
+    "sort_complex": sort_complex,
     "union1d": union1d,
     "intersect1d": intersect1d,
     "setdiff1d": setdiff1d,
     "setxor1d": setxor1d,
     "bincount": bincount,
     "histogram": histogram,
+    "histogram_bin_edges": histogram_bin_edges,
     "trim_zeros": trim_zeros,
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import tapec_runtime
 from tapec.rules.arrays_common import (
     AXES,
     axes_of,
@@ -81,10 +82,15 @@ def kron(a, b):
     return np.reshape(out, shape)
 
 
-def cross(a, b):
-    """Vector product along the last axis, of 3-vectors; one may be a 2-vector, with 0 as third component."""
-    a = np.asarray(a)
-    b = np.asarray(b)
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """Vector product along an axis, of 3-vectors; one may be a 2-vector, with 0 as third component."""
+    first = np.moveaxis(np.asarray(a), axisa if axis is None else axis, -1)
+    second = np.moveaxis(np.asarray(b), axisb if axis is None else axis, -1)
+    return np.moveaxis(_crossed(first, second), -1, axisc if axis is None else axis)
+
+
+def _crossed(a, b):
+    """The vector product along the last axis."""
     wide = a.shape[-1]
     other = b.shape[-1]
     if not ((wide == 2 or wide == 3) and (other == 2 or other == 3)):
@@ -185,8 +191,49 @@ def _largest_singular_value(x):
     return np.sqrt(largest) if largest > 0 else x.dtype.type(0)
 
 
+def _matrix_norm(x, ord):
+    """Norms of matrices along the last two axes, but for Frobenius'."""
+    if isinstance(ord, str):
+        if ord != "nuc":
+            raise ValueError("Invalid norm order for matrices.")
+        return _singular(x, np.sum)
+    if ord == 1:
+        return np.max(np.sum(np.abs(x), -2), -1)
+    if ord == -1:
+        return np.min(np.sum(np.abs(x), -2), -1)
+    if ord == np.inf:
+        return np.max(np.sum(np.abs(x), -1), -1)
+    if ord == -np.inf:
+        return np.min(np.sum(np.abs(x), -1), -1)
+    if ord == 2:
+        return _singular(x, _first_of)
+    if ord == -2:
+        return _singular(x, _last_of)
+    raise ValueError("Invalid norm order for matrices.")
+
+
+def _first_of(s):
+    return s[0]
+
+
+def _last_of(s):
+    return s[s.size - 1]
+
+
+def _singular(x, function):
+    """A function of the singular values of each matrix."""
+    if x.ndim == 2:
+        _, s, _ = tapec_runtime.thin_svd(x)
+        return function(s)
+    out = np.empty(x.shape[:-2], x.dtype)
+    for i in np.ndindex(x.shape[:-2]):
+        _, s, _ = tapec_runtime.thin_svd(x[i])
+        out[i] = function(s)
+    return out
+
+
 def norm(x, ord=None, axis=None, *, keepdims=False):
-    """Norm of a vector (any order), of a matrix (Frobenius, 1, 2, inf), or of vectors along an axis.
+    """Norm of a vector (any order), of a matrix (any kind), or of vectors or matrices along axes.
 
     The Euclidean norm has derivative 0 at 0.  Its second derivatives are finite for norms of 1e-100 to 1e100 (1e-12 to
     1e12 in single precision), its first ones for all but subnormal norms.
@@ -194,29 +241,29 @@ def norm(x, ord=None, axis=None, *, keepdims=False):
     x = np.asarray(x)
     if x.dtype.kind != "f":
         x = x.astype(np.float64)
-    if isinstance(axis, tuple) and len(axis) != 1 and ord is not None and ord != "fro":
-        raise ValueError("of norms of matrices along two axes, only Frobenius' is supported")
-    if isinstance(axis, tuple) and len(axis) == 2:
-        return by_lane(_length, x, axis, keepdims, x.dtype)
-    if axis is not None or x.ndim == 1:
-        return _vector_norm(x, ord, axis, keepdims)
-    if ord is None:
-        return by_lane(_length, x, None, keepdims, x.dtype)
-    if isinstance(ord, str):
-        if ord != "fro":
-            raise ValueError("this norm needs singular values, which have no derivative yet")
-        return by_lane(_length, x, None, keepdims, x.dtype)
-    if ord == 1:
-        return kept(np.max(np.sum(np.abs(x), 0)), 2, keepdims)
-    if ord == -1:
-        return kept(np.min(np.sum(np.abs(x), 0)), 2, keepdims)
-    if ord == np.inf:
-        return kept(np.max(np.sum(np.abs(x), 1)), 2, keepdims)
-    if ord == -np.inf:
-        return kept(np.min(np.sum(np.abs(x), 1)), 2, keepdims)
-    if ord == 2:
+    places = axis
+    if axis is None:
+        if ord is None:
+            return by_lane(_length, x, None, keepdims, x.dtype)
+        places = AXES[: x.ndim] if x.ndim > 1 else 0
+    if isinstance(places, tuple) and len(places) == 1:
+        return _vector_norm(x, ord, places[0], keepdims)
+    if not isinstance(places, tuple):
+        return _vector_norm(x, ord, places, keepdims)
+    if len(places) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    if ord is None or (isinstance(ord, str) and ord == "fro" or ord == "f"):
+        return by_lane(_length, x, places, keepdims, x.dtype)
+    rows = within(places[0], x.ndim)
+    columns = within(places[1], x.ndim)
+    if rows == columns:
+        raise ValueError("Duplicate axes given.")
+    if x.ndim == 2 and rows == 0 and not isinstance(ord, str) and ord == 2:
         return kept(_largest_singular_value(x), 2, keepdims)
-    raise ValueError("this norm needs singular values, which have no derivative yet")
+    found = _matrix_norm(np.moveaxis(x, (rows, columns), (-2, -1)), ord)
+    if keepdims:
+        return np.expand_dims(np.asarray(found), (rows, columns))
+    return found
 
 
 def norm_of_sizes(sizes, ord=None, axis=None, *, keepdims=False):
@@ -286,10 +333,21 @@ def _repeated_differences(a, n):
     return work[..., : max(size - n, 0)]
 
 
-def diff(a, n=1, axis=-1):
+def _side(values, a, place):
+    """What comes before or behind an array along an axis: a number there counts for each lane."""
+    if np.ndim(values) == 0:
+        return np.full(a.shape[:place] + (1,) + a.shape[place + 1 :], values)
+    return np.asarray(values)
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours along an axis, taken `n` times."""
     a = np.asarray(a)
     place = within(axis, a.ndim)
+    if prepend is not None:
+        a = concatenate((_side(prepend, a, place), a), place)
+    if append is not None:
+        a = concatenate((a, _side(append, a, place)), place)
     if n < 0:
         raise ValueError("the order of a difference must not be negative")
     line = np.swapaxes(a, place, a.ndim - 1)
@@ -433,20 +491,38 @@ def unwrap(p, discont=None, axis=-1, *, period=6.283185307179586):
     return np.swapaxes(out, place, p.ndim - 1)
 
 
-def _interpolated(v, xp, fp):
+def _interpolated(v, xp, fp, low, high):
     last = xp.size - 1
     place = np.searchsorted(xp, v, side="right") - 1
     if v != v:
         return v
     if place < 0:
-        return fp[0]
+        return low
     if place >= last:
-        return fp[last]
+        # the last knot itself has the last value
+        return fp[last] if v == xp[last] else high
     slope = (fp[place + 1] - fp[place]) / (xp[place + 1] - xp[place])
     return fp[place] + slope * (v - xp[place])
 
 
-def interp(x, xp, fp):
+def _around(knots, values, period):
+    """The samples of a function with a period, in order, and one more at each end."""
+    moved = knots % period
+    order = np.argsort(moved)
+    n = knots.size
+    wide = np.empty(n + 2, np.float64)
+    high = np.empty(n + 2, np.float64)
+    for k in range(n):
+        wide[k + 1] = moved[order[k]]
+        high[k + 1] = values[order[k]]
+    wide[0] = wide[n] - period
+    high[0] = high[n]
+    wide[n + 1] = wide[1] + period
+    high[n + 1] = high[1]
+    return wide, high
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
     """Linear interpolation between samples; constant outside them, and the slope at a knot is that to its right."""
     knots = np.asarray(xp)
     values = np.asarray(fp)
@@ -454,12 +530,20 @@ def interp(x, xp, fp):
         raise ValueError("array of sample points is empty")
     if knots.size != values.size:
         raise ValueError("fp and xp are not of the same length.")
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        knots, values = _around(knots, values, np.abs(period))
+        x = np.asarray(x) % np.abs(period) if np.ndim(x) > 0 else x % np.abs(period)
+        return interp(x, knots, values)
+    low = values[0] if left is None else left
+    high = values[values.size - 1] if right is None else right
     if np.ndim(x) == 0:
-        return np.float64(_interpolated(np.float64(x), knots, values))
+        return np.float64(_interpolated(np.float64(x), knots, values, low, high))
     points = np.asarray(x)
     out = np.empty(points.shape, np.float64)
     for k in np.ndindex(points.shape):
-        out[k] = _interpolated(np.float64(points[k]), knots, values)
+        out[k] = _interpolated(np.float64(points[k]), knots, values, low, high)
     return out
 
 
@@ -484,14 +568,42 @@ def _covariance(rows, ddof):
     return out
 
 
-def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+def _weighted_covariance(rows, ddof, fweights, aweights):
+    """The covariance of observations that count as often as the one weights say, and as much as the others do."""
+    weights = np.ones(rows.shape[1])
+    if fweights is not None:
+        counts = np.asarray(fweights)
+        if counts.size != rows.shape[1] or np.any(counts < 0):
+            raise ValueError("fweights are one integer for each observation, none of them negative")
+        weights = weights * counts
+    if aweights is not None:
+        sizes = np.asarray(aweights)
+        if sizes.size != rows.shape[1] or np.any(sizes < 0):
+            raise ValueError("aweights are one number for each observation, none of them negative")
+        weights = weights * sizes
+    total = np.sum(weights)
+    if aweights is None or ddof == 0:
+        factor = total - ddof
+    else:
+        factor = total - ddof * np.sum(weights * aweights) / total
+    centre = np.sum(rows * weights, 1) / total
+    centred = rows - np.reshape(centre, (rows.shape[0], 1))
+    return np.dot(centred * weights, centred.T) / (factor if factor > 0 else 0.0 * factor)
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """Covariance matrix of variables in rows; of one 1-D variable, its variance as a 0-d array."""
     rows = _variables(m, rowvar)
     if y is not None:
         rows = concatenate((rows, _variables(y, rowvar)))
+    if dtype is not None:
+        rows = rows.astype(dtype)
     if ddof is None:
         ddof = 0 if bias else 1
-    result = _covariance(rows, ddof)
+    if fweights is None and aweights is None:
+        result = _covariance(rows, ddof)
+    else:
+        result = _weighted_covariance(rows, ddof, fweights, aweights)
     if np.ndim(m) < 2 and y is None:
         return np.asarray(result[0, 0])
     return result
@@ -528,5 +640,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "interp": interp,
     "cov": cov,
     "corrcoef": corrcoef,
-    "linalg.norm": norm,
 }

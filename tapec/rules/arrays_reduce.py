@@ -20,6 +20,7 @@ from tapec.rules.arrays_common import (
     kept,
     known,
     lane_size,
+    last_axis,
     remaining,
     runs_once,
     stop_gradient,
@@ -85,20 +86,24 @@ def sum_(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
     return total if initial is None else total + initial
 
 
-def mean(a, axis=None, *, keepdims=False, where=None):
+def mean(a, axis=None, dtype=None, *, keepdims=False, where=None):
     """Arithmetic mean of all elements, or along an axis or several; with `where`, of those that it chooses."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
+    if dtype is not None:
+        return mean(a.astype(dtype), axis, keepdims=keepdims, where=where)
     if where is None:
         return _total(a, axis, float_type(a.dtype), keepdims) / _count(a, axis)
     total = _total(_chosen(a, where, 0), axis, float_type(a.dtype), keepdims)
     return total / _chosen_count(a, axis, where, keepdims)
 
 
-def var(a, axis=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
+def var(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
     """Variance: the mean square of the deviations from the mean; `correction` is another name of `ddof`."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
+    if dtype is not None:
+        a = a.astype(dtype)
     if correction is not None:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -118,9 +123,9 @@ def var(a, axis=None, *, ddof=0, keepdims=False, where=None, mean=None, correcti
 _mean = mean
 
 
-def std(a, axis=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
+def std(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
     """Standard deviation; the derivative is not finite where the deviation is 0."""
-    return np.sqrt(var(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction))
+    return np.sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction))
 
 
 def _product(a, before, inner, after):
@@ -130,10 +135,12 @@ def _product(a, before, inner, after):
     return total
 
 
-def prod(a, axis=None, *, keepdims=False, initial=None, where=None):
+def prod(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
     """Product of all elements, or along an axis or several; with `where`, of those that it chooses."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
+    if dtype is not None:
+        a = a.astype(dtype)
     if where is not None:
         a = _chosen(a, where, 1)
     total = by_lane(_product, a, axis, keepdims, accumulator(a.dtype))
@@ -232,30 +239,36 @@ def ptp(a, axis=None, *, keepdims=False):
     return max_(a, axis, keepdims=keepdims) - min_(a, axis, keepdims=keepdims)
 
 
-def average(a, axis=None, weights=None):
-    """Weighted mean; along an axis, the weights may be 1-D."""
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    """Weighted mean; along axes, the weights may have those axes alone."""
     a = np.asarray(a)
     if weights is None:
-        return mean(a, axis)
-    weights = np.asarray(weights)
-    if axis is None:
-        if a.ndim != weights.ndim:
+        found = mean(a, axis, keepdims=keepdims)
+        if returned:
+            return found, found * 0 + _count(a, axis)
+        return found
+    wide = np.asarray(weights)
+    places = axes_of(axis, a.ndim)
+    if wide.ndim != a.ndim:
+        if axis is None:
             raise TypeError("axis must be specified when shapes of a and weights differ")
+        shape: tuple[Any, ...] = ()
+        used = 0
         for k in AXES[: a.ndim]:
-            if a.shape[k] != weights.shape[k]:
-                raise ValueError("a and weights must have the same shape")
-        total = sum_(a * weights)
-        scale = sum_(weights)
-    elif weights.ndim == a.ndim:
-        total = sum_(a * weights, axis)
-        scale = sum_(weights, axis)
-    else:
-        place = within(axis, a.ndim)
-        wide = np.reshape(weights, (1,) * place + (weights.size,) + (1,) * (a.ndim - 1 - place))
-        total = sum_(a * wide, axis)
-        scale = sum_(weights)
+            shape = shape + ((wide.shape[used],) if k in places else (1,))
+            used = used + 1 if k in places else used
+        wide = np.reshape(wide, shape)
+    for k in AXES[: a.ndim]:
+        if (k in places or wide.ndim == np.ndim(weights)) and a.shape[k] != wide.shape[k]:
+            raise ValueError("a and weights must have the same shape")
+    total = sum_(a * wide, axis, keepdims=keepdims)
+    scale = sum_(wide, axis, keepdims=keepdims)
+    if wide.ndim != np.ndim(weights):
+        scale = scale + 0 * total
     if np.any(scale == 0):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    if returned:
+        return total / scale, scale
     return total / scale
 
 
@@ -298,9 +311,11 @@ def cumsum(a, axis=None, dtype=None):
     return _running(values, 0 if axis is None else axis, _plus, accumulator(values.dtype))
 
 
-def cumprod(a, axis=None):
+def cumprod(a, axis=None, dtype=None):
     """Running products, of the flattened array or along an axis."""
     values = _flattened(a, axis)
+    if dtype is not None:
+        values = values.astype(dtype)
     return _running(values, 0 if axis is None else axis, _times, accumulator(values.dtype))
 
 
@@ -326,11 +341,11 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     return _begun(cumsum(x, place, dtype), 0, place, include_initial)
 
 
-def cumulative_prod(x, /, *, axis=None, include_initial=False):
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """Running products along an axis, from 1 if `include_initial`."""
     x = np.asarray(x)
     place = _only_axis(x, axis)
-    return _begun(cumprod(x, place), 1, place, include_initial)
+    return _begun(cumprod(x, place, dtype), 1, place, include_initial)
 
 
 def _width(x, before, k):
@@ -355,19 +370,26 @@ def _area(y, x, dx, before):
     return (total + total + y[before + (0,)] + y[before + (n - 1,)]) * dx
 
 
-def trapezoid(y, x=None, dx=1.0):
-    """Area by the trapezoidal rule, along the last axis."""
-    if isinstance(y, (tuple, list)):
-        y = np.asarray(y)
+def _rows(x, place):
+    """Sample points with those of a line along the last axis."""
+    return x if x.ndim == 1 else last_axis(x, place)
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    """Area by the trapezoidal rule, along an axis."""
+    y = np.asarray(y)
+    place = within(axis, y.ndim)
+    lines = last_axis(y, place)
+    rows = None
     if x is not None:
-        x = np.asarray(x)
-        if x.shape[x.ndim - 1] != y.shape[y.ndim - 1]:
+        rows = _rows(np.asarray(x), place)
+        if rows.shape[rows.ndim - 1] != lines.shape[lines.ndim - 1]:
             raise ValueError("x and y must have the same number of samples")
-    if y.ndim == 1:
-        return 0.5 * _area(y, x, dx, ())
-    out = np.empty(y.shape[:-1], float_type(y.dtype))
-    for before in np.ndindex(y.shape[:-1]):
-        out[before] = 0.5 * _area(y, x, dx, before)
+    if lines.ndim == 1:
+        return 0.5 * _area(lines, rows, dx, ())
+    out = np.empty(lines.shape[:-1], float_type(y.dtype))
+    for before in np.ndindex(lines.shape[:-1]):
+        out[before] = 0.5 * _area(lines, rows, dx, before)
     return out
 
 

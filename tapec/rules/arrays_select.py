@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules.arrays_common import AXES, accumulator, flat, within
+from tapec.rules.arrays_common import AXES, accumulator, flat, part, within
+from tapec.rules.arrays_index import placed
 
 
-def take(a, indices, axis=None):
-    """Elements, or slices along an axis, at integer positions."""
+def take(a, indices, axis=None, *, mode="raise"):
+    """Elements, or slices along an axis, at integer positions; `mode` says what places out of range stand for."""
     a = np.asarray(a)
+    if mode != "raise":
+        size = a.size if axis is None else a.shape[within(axis, a.ndim)]
+        chosen = np.asarray(indices)
+        moved = np.empty(chosen.shape, np.int64)
+        for j in np.ndindex(chosen.shape):
+            moved[j] = placed(chosen[j], size, mode)
+        return take(a, moved[()] if moved.ndim == 0 else moved, axis)
     if axis is None:
         if np.ndim(indices) == 0:
             return np.ravel(a)[indices]
@@ -56,10 +64,12 @@ def extract(condition, arr):
     return np.ravel(arr)[flat(condition) != 0]
 
 
-def compress(condition, a):
-    """The elements of the flattened array where a 1-D condition holds."""
+def compress(condition, a, axis=None):
+    """The elements of the flattened array, or the slices along an axis, where a 1-D condition holds."""
     wanted = flat(condition)
-    return np.ravel(a)[: wanted.size][wanted != 0]
+    if axis is None:
+        return np.ravel(a)[: wanted.size][wanted != 0]
+    return take(a, np.flatnonzero(wanted != 0), axis)
 
 
 def select(condlist, choicelist, default=0):
@@ -70,71 +80,85 @@ def select(condlist, choicelist, default=0):
     return result
 
 
-def delete(arr, obj):
-    """The flattened array without the elements at one or several positions."""
-    values = flat(arr)
-    n = values.size
-    if np.ndim(obj) > 0:
-        keep = np.full(n, True)
-        for k in np.asarray(obj):
-            if k < -n or k >= n:
-                raise IndexError("index is out of bounds")
-            keep[k] = False
-        return values[keep]
-    if obj < -n or obj >= n:
-        raise IndexError("index is out of bounds")
-    place = obj + n if obj < 0 else obj
-    out = np.empty(n - 1, values.dtype)
-    for k in range(place):
-        out[k] = values[k]
-    for k in range(place + 1, n):
-        out[k - 1] = values[k]
+def delete(arr, obj, axis=None):
+    """The flattened array, or an array along an axis, without what is at one or several positions."""
+    values = flat(arr) if axis is None else np.asarray(arr)
+    place = 0 if axis is None else within(axis, values.ndim)
+    n = values.shape[place]
+    keep = np.full(n, True)
+    if isinstance(obj, slice):
+        keep[obj] = False
+    elif np.ndim(obj) == 0:
+        if obj < -n or obj >= n:
+            raise IndexError("index is out of bounds")
+        keep[obj] = False
+    else:
+        places = np.asarray(obj)
+        if places.dtype.kind == "b":
+            if places.size != n:
+                raise ValueError("a boolean argument of np.delete must be as long as the axis")
+            keep[places] = False
+        else:
+            for k in places:
+                if k < -n or k >= n:
+                    raise IndexError("index is out of bounds")
+                keep[k] = False
+    return values[keep] if values.ndim == 1 else take(values, np.flatnonzero(keep), place)
+
+
+def _between(line, place, new, axis):
+    """An array with another one between its parts before and behind a place along an axis."""
+    shape = line.shape[:axis] + (line.shape[axis] + new.shape[axis],) + line.shape[axis + 1 :]
+    out = np.empty(shape, line.dtype)
+    part(out, axis, 0, place)[...] = part(line, axis, 0, place)
+    part(out, axis, place, place + new.shape[axis])[...] = new
+    part(out, axis, place + new.shape[axis], shape[axis])[...] = part(line, axis, place, line.shape[axis])
     return out
 
 
-def insert(arr, obj, values):
-    """The flattened array with values inserted before one or several positions."""
-    line = flat(arr)
-    new = flat(values)
-    n = line.size
+def _wrapped(places, n):
+    """Positions to insert before, counted from 0."""
+    wrapped = np.empty(places.size, np.int64)
+    for k in range(places.size):
+        if places.size == 1 and (places[k] < -n or places[k] > n):
+            raise IndexError("index is out of bounds")
+        wrapped[k] = places[k] + n if places[k] < 0 else places[k]
+    return wrapped
+
+
+def insert(arr, obj, values, axis=None):
+    """The flattened array, or an array along an axis, with values inserted before one or several positions."""
+    line = flat(arr) if axis is None else np.asarray(arr)
+    at = 0 if axis is None else within(axis, line.ndim)
+    n = line.shape[at]
+    new = np.asarray(values)
+    new = np.reshape(new, (1,) * (line.ndim - new.ndim) + new.shape)
     if np.ndim(obj) == 0:
         if obj < -n or obj > n:
             raise IndexError("index is out of bounds")
-        place = obj + n if obj < 0 else obj
-        count = new.size
-        out = np.empty(n + count, line.dtype)
-        for k in range(place):
-            out[k] = line[k]
-        for k in range(count):
-            out[place + k] = new[k]
-        for k in range(place, n):
-            out[k + count] = line[k]
-        return out
-    places = np.asarray(obj)
-    count = places.size
-    wrapped = np.empty(count, np.int64)
-    for k in range(count):
-        if count == 1 and (places[k] < -n or places[k] > n):
-            raise IndexError("index is out of bounds")
-        wrapped[k] = places[k] + n if places[k] < 0 else places[k]
+        # the first axis of what is inserted at one place is that along which it is
+        new = np.moveaxis(new, 0, at)
+        shape = line.shape[:at] + (new.shape[at],) + line.shape[at + 1 :]
+        return _between(line, obj + n if obj < 0 else obj, np.broadcast_to(new, shape), at)
+    wrapped = _wrapped(np.asarray(obj), n)
+    count = wrapped.size
     order = np.argsort(wrapped, kind="mergesort")
-    step = 0 if new.size == 1 else 1
-    if step == 1 and new.size != count:
+    if new.shape[at] != 1 and new.shape[at] != count:
         raise ValueError("shape mismatch between the values and the positions")
-    out = np.empty(n + count, line.dtype)
-    used = np.full(n + count, False)
+    new = np.broadcast_to(new, line.shape[:at] + (count,) + line.shape[at + 1 :])
+    # which slice of both, one behind the other, stands where
+    source = np.full(n + count, -1)
     for k in range(count):
-        at = wrapped[order[k]] + k
-        if at < -n - count or at >= n + count:
+        to = wrapped[order[k]] + k
+        if to < -n - count or to >= n + count:
             raise IndexError("index is out of bounds")
-        out[at] = new[order[k] * step]
-        used[at] = True
+        source[to] = n + order[k]
     taken = 0
     for k in range(n + count):
-        if not used[k]:
-            out[k] = line[taken]
+        if source[k] < 0:
+            source[k] = taken
             taken += 1
-    return out
+    return take(_between(line, n, new, at), source, at)
 
 
 def _diagonal_length(shape, k):
@@ -143,17 +167,23 @@ def _diagonal_length(shape, k):
     return max(0, min(shape[0] + k, shape[1]))
 
 
-def diagonal(a, offset=0):
-    """A copy of a diagonal of a matrix; NumPy gives a view that cannot be written."""
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """A copy of a diagonal of matrices along two axes; NumPy gives a view that cannot be written."""
     a = np.asarray(a)
-    if a.ndim != 2:
-        raise ValueError("diagonal is supported for matrices only")
-    count = _diagonal_length(a.shape, offset)
-    out = np.empty(count, a.dtype)
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    rows = within(axis1, a.ndim)
+    columns = within(axis2, a.ndim)
+    if rows == columns:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    whole = a if a.ndim == 2 and rows == 0 else np.moveaxis(a, (rows, columns), (-2, -1))
+    count = _diagonal_length(whole.shape[-2:], offset)
+    out = np.empty(whole.shape[:-2] + (count,), a.dtype)
     down = max(0, -offset)
     right = max(0, offset)
-    for i in range(count):
-        out[i] = a[i + down, i + right]
+    for before in np.ndindex(whole.shape[:-2]):
+        for i in range(count):
+            out[before + (i,)] = whole[before + (i + down, i + right)]
     return out
 
 
@@ -176,17 +206,22 @@ def diagflat(v, k=0):
     return diag(flat(v), k)
 
 
-def trace(a, offset=0):
-    """Sum of a diagonal of a matrix."""
-    a = np.asarray(a)
-    if a.ndim != 2:
-        raise ValueError("trace is supported for matrices only")
-    total = accumulator(a.dtype)(0)
-    down = max(0, -offset)
-    right = max(0, offset)
-    for i in range(_diagonal_length(a.shape, offset)):
-        total += a[i + down, i + right]
-    return total
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
+    """Sum of a diagonal of a matrix, or of matrices along two axes."""
+    line = diagonal(a, offset, axis1, axis2)
+    if dtype is not None:
+        line = line.astype(dtype)
+    kind = accumulator(line.dtype)
+    if line.ndim == 1:
+        total = kind(0)
+        for i in range(line.size):
+            total += line[i]
+        return total
+    out = np.zeros(line.shape[:-1], kind)
+    for before in np.ndindex(line.shape[:-1]):
+        for i in range(line.shape[-1]):
+            out[before] += line[before + (i,)]
+    return out
 
 
 def _square(m):
@@ -256,11 +291,13 @@ def _limited(a, a_min, a_max):
     return np.minimum(np.maximum(a, a_min), a_max)
 
 
-def clip(a, a_min=None, a_max=None, out=None):
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     """Elements limited to an interval; a bound of None is no bound."""
+    low = a_min if min is None else min
+    high = a_max if max is None else max
     if out is None:
-        return _limited(a, a_min, a_max)
-    out[...] = _limited(a, a_min, a_max)
+        return _limited(a, low, high)
+    out[...] = _limited(a, low, high)
     return out
 
 
@@ -288,10 +325,19 @@ def conjugate(a):
     return a
 
 
-def choose(a, choices):
+def compressed(a, condition, axis=None):
+    """The elements of the flattened array, or the slices along an axis, where a 1-D condition holds."""
+    return compress(condition, a, axis)
+
+
+def choose(a, choices, *, mode="raise"):
     """Elements of several arrays, by the number of the array at each place."""
     a = np.asarray(a)
-    if np.any(a < 0) or np.any(a >= len(choices)):
+    if mode == "clip":
+        a = np.minimum(np.maximum(a, 0), len(choices) - 1)
+    elif mode == "wrap":
+        a = a % len(choices)
+    elif np.any(a < 0) or np.any(a >= len(choices)):
         raise ValueError("invalid entry in choice array")
     out = np.where(a == 0, choices[0], choices[0])
     for k in AXES[1 : len(choices)]:
@@ -303,6 +349,8 @@ def piecewise(x, condlist, funclist, *args):
     """Values of functions or constants, each where its condition holds; the last one of more than there are
     conditions where none does."""
     x = np.asarray(x)
+    if not isinstance(condlist, (list, tuple)):
+        condlist = (condlist,)
     out = np.zeros(x.shape, x.dtype)
     if len(funclist) == len(condlist) + 1:
         rest = np.ones(x.shape, np.bool_)
@@ -347,7 +395,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 METHODS: dict[str, Callable[..., Any]] = {
     "take": take,
-    "compress": compress,
+    "compress": compressed,
     "diagonal": diagonal,
     "trace": trace,
     "clip": clip,

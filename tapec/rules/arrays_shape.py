@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules.arrays_common import AXES, common_dtype, flat, within
+from tapec.rules.arrays_common import AXES, axes_of, common_dtype, flat, within
 from tapec.rules.internal import broadcast_extent
 
 
@@ -32,16 +32,30 @@ def _concatenate(arrays, axis):
     return out
 
 
-def concatenate(arrays, axis=0):
+def concatenate(arrays, axis=0, *, dtype=None, casting="same_kind"):
     """Join arrays along an axis; None joins them flattened."""
     parts: tuple[Any, ...] = ()
     for array in arrays:
         parts = parts + ((flat(array) if axis is None else np.asarray(array)),)
-    return _concatenate(parts, 0 if axis is None else axis)
+    joined = _concatenate(parts, 0 if axis is None else axis)
+    return joined if dtype is None else _converted(joined, dtype, casting)
 
 
-def stack(arrays, axis=0):
+def _converted(joined, dtype, casting):
+    """An array as `casting` lets it be of another dtype: by the same kind of numbers, or a wider one."""
+    wider = joined.dtype.kind == "b" or joined.dtype.kind == np.dtype(dtype).kind or np.dtype(dtype).kind in "fc"
+    if casting != "unsafe" and (casting != "same_kind" or not wider):
+        raise TypeError("Cannot cast array data according to the casting rule")
+    return joined.astype(dtype)
+
+
+def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
     """Join arrays along a new axis."""
+    joined = _stacked(arrays, axis)
+    return joined if dtype is None else _converted(joined, dtype, casting)
+
+
+def _stacked(arrays, axis):
     first = np.asarray(arrays[0])
     shape = first.shape
     place = within(axis, first.ndim + 1)
@@ -179,7 +193,7 @@ def repeat(a, repeats, axis=None):
 
 def tile(A, reps):
     """Repeat a whole array along each axis."""
-    counts = reps if isinstance(reps, tuple) else (reps,)
+    counts = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
     values = np.asarray(A)
     for _ in AXES[: max(0, len(counts) - values.ndim)]:
         values = values[np.newaxis]
@@ -202,9 +216,9 @@ def _reversed(m, axis):
 def flip(m, axis=None):
     """A view with the order reversed, along all axes or one."""
     m = np.asarray(m)
-    if axis is not None:
+    if axis is not None and not isinstance(axis, tuple):
         return _reversed(m, within(axis, m.ndim))
-    for k in AXES[: m.ndim]:
+    for k in axes_of(axis, m.ndim):
         m = _reversed(m, k)
     return m
 
@@ -219,9 +233,17 @@ def fliplr(m):
     return _reversed(np.asarray(m), 1)
 
 
-def rot90(m, k=1):
-    """A view turned by quarter turns in the plane of the first two axes."""
+def rot90(m, k=1, axes=(0, 1)):
+    """A view turned by quarter turns in the plane of two axes, from the first one to the second."""
     m = np.asarray(m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    first = within(axes[0], m.ndim)
+    second = within(axes[1], m.ndim)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    if first != 0 or second != 1:
+        return np.moveaxis(rot90(np.moveaxis(m, (first, second), (0, 1)), k), (0, 1), (first, second))
     turns = k % 4
     if turns == 1:
         return np.swapaxes(_reversed(m, 1), 0, 1)
@@ -249,15 +271,24 @@ def _rolled(a, shift, axis):
 def roll(a, shift, axis=None):
     """Shift elements round, of the flattened array or along an axis."""
     a = np.asarray(a)
-    if axis is not None:
+    if axis is None and not isinstance(shift, (tuple, list)):
+        return np.reshape(_rolled(np.ravel(a), shift, 0), a.shape)
+    if axis is None:
+        return np.reshape(roll(np.ravel(a), shift, 0), a.shape)
+    if not isinstance(axis, (tuple, list)) and not isinstance(shift, (tuple, list)):
         return _rolled(a, shift, within(axis, a.ndim))
-    return np.reshape(_rolled(np.ravel(a), shift, 0), a.shape)
+    places = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    steps = tuple(shift) if isinstance(shift, (tuple, list)) else (shift,)
+    for k in AXES[: max(len(places), len(steps))]:
+        one = steps[0] if len(steps) == 1 else steps[k]
+        a = _rolled(a, one, within(places[0] if len(places) == 1 else places[k], a.ndim))
+    return a
 
 
 def moveaxis(a, source, destination):
     """A view with axes at new positions."""
-    origins = source if isinstance(source, tuple) else (source,)
-    targets = destination if isinstance(destination, tuple) else (destination,)
+    origins = tuple(source) if isinstance(source, (tuple, list)) else (source,)
+    targets = tuple(destination) if isinstance(destination, (tuple, list)) else (destination,)
     a = np.asarray(a)
     moved: tuple[Any, ...] = ()
     places: tuple[Any, ...] = ()
@@ -383,9 +414,9 @@ def matrix_transpose(x, /):
     return np.swapaxes(x, x.ndim - 2, x.ndim - 1)
 
 
-def astype(x, dtype, /):
+def astype(x, dtype, /, *, copy=True):
     """A copy of the array with another dtype."""
-    return x.astype(dtype)
+    return x.astype(dtype, copy=copy)
 
 
 def ix_(*args):

@@ -23,6 +23,14 @@ def _at(ary, places, axis):
     return parts
 
 
+def _known(places):
+    """The elements of an array whose length is known."""
+    found: tuple[Any, ...] = ()
+    for k in AXES[: places.shape[0]]:
+        found = found + (places[k],)
+    return found
+
+
 def _even(ary, sections, axis):
     if sections < 1 or sections > len(AXES):
         raise ValueError("the number of sections must be from 1 to 32")
@@ -43,6 +51,8 @@ def array_split(ary, indices_or_sections, axis=0):
     place = within(axis, ary.ndim)
     if isinstance(indices_or_sections, (tuple, list)):
         return _at(ary, indices_or_sections, place)
+    if np.ndim(indices_or_sections) > 0:
+        return _at(ary, _known(indices_or_sections), place)
     return _even(ary, indices_or_sections, place)
 
 
@@ -52,6 +62,10 @@ def split(ary, indices_or_sections, axis=0):
     place = within(axis, ary.ndim)
     if isinstance(indices_or_sections, (tuple, list)):
         return _at(ary, indices_or_sections, place)
+    if np.ndim(indices_or_sections) > 0:
+        return _at(ary, _known(indices_or_sections), place)
+    if np.ndim(indices_or_sections) > 0:
+        raise TypeError("the places where an array is split are a list or tuple here, whose length is known")
     if ary.shape[place] % indices_or_sections != 0:
         raise ValueError("array split does not result in an equal division")
     return _even(ary, indices_or_sections, place)

@@ -1,4 +1,4 @@
-"""Products of arrays with more than two axes: stacks of matrices, `einsum`, padding, windows."""
+"""Products of arrays with more than two axes: stacks of matrices, `einsum`; windows; elementwise functions folded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules.arrays_common import AXES, common_dtype, within
+from tapec.rules.arrays_common import AXES, axes_of, common_dtype, remaining, together, within
 from tapec.rules.arrays_shape import broadcast_shapes
 
 
@@ -96,94 +96,87 @@ def _chosen(index, places):
     return own
 
 
-def padded(array, before, after, value):
-    """An array with `before` and `after` elements of a value around it, for each axis."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        shape = shape + (before[k] + array.shape[k] + after[k],)
-    out = np.full(shape, value, array.dtype)
-    for i in np.ndindex(array.shape):
-        place: tuple[Any, ...] = ()
-        for k in AXES[: array.ndim]:
-            place = place + (i[k] + before[k],)
-        out[place] = array[i]
-    return out
-
-
-def extended(array, before, after):
-    """An array with its outermost elements repeated around it."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        shape = shape + (before[k] + array.shape[k] + after[k],)
-    out = np.empty(shape, array.dtype)
-    for i in np.ndindex(shape):
-        place: tuple[Any, ...] = ()
-        for k in AXES[: array.ndim]:
-            place = place + (min(max(i[k] - before[k], 0), array.shape[k] - 1),)
-        out[i] = array[place]
-    return out
-
-
-def mirrored(array, before, after, mode):
-    """An array with its own elements around it: turned at the edges, with them or without, or from the other end."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        if array.shape[k] == 0 and before[k] + after[k] > 0:
-            raise ValueError("can't extend an empty axis in this mode")
-        shape = shape + (before[k] + array.shape[k] + after[k],)
-    out = np.empty(shape, array.dtype)
-    for i in np.ndindex(shape):
-        place: tuple[Any, ...] = ()
-        for k in AXES[: array.ndim]:
-            n = array.shape[k]
-            j = i[k] - before[k]
-            if mode == "wrap":
-                j = j % n
-            elif mode == "symmetric":
-                j = j % (2 * n)
-                j = min(j, 2 * n - 1 - j)
-            else:
-                j = j % max(2 * n - 2, 1)
-                j = min(j, 2 * n - 2 - j)
-            place = place + (j,)
-        out[i] = array[place]
-    return out
-
-
-def windows(array, extents):
-    """Every block of these extents, by where it begins."""
-    shape: tuple[Any, ...] = ()
-    for k in AXES[: array.ndim]:
-        if extents[k] > array.shape[k]:
+def windows(array, extents, axes):
+    """Every block of these extents along some axes, by where it begins."""
+    shape = array.shape
+    for m in AXES[: len(axes)]:
+        if extents[m] > shape[axes[m]]:
             raise ValueError("window shape cannot be larger than input array shape")
-        shape = shape + (array.shape[k] - extents[k] + 1,)
+        shape = shape[: axes[m]] + (shape[axes[m]] - extents[m] + 1,) + shape[axes[m] + 1 :]
     out = np.empty(shape + extents, array.dtype)
     for i in np.ndindex(shape):
         for j in np.ndindex(extents):
-            place: tuple[Any, ...] = ()
-            for k in AXES[: array.ndim]:
-                place = place + (i[k] + j[k],)
+            place = i
+            for m in AXES[: len(axes)]:
+                place = place[: axes[m]] + (place[axes[m]] + j[m],) + place[axes[m] + 1 :]
             out[i + j] = array[place]
     return out
 
 
-def folded(function, a, axis):
-    """`function.reduce(a, axis)` of an elementwise function of two numbers."""
-    if axis is None:
-        a = np.reshape(a, (-1,))
-        axis = 0
-    lanes = np.moveaxis(a, axis, 0)
-    if lanes.shape[0] == 0:
-        raise ValueError("zero-size array to reduction operation which has no identity")
-    result = lanes[0] * 1
-    for k in range(1, lanes.shape[0]):
-        result = function(result, lanes[k])
+def _begun(lanes, first):
+    """A number for each lane, to fold the lane's elements into."""
+    if lanes.ndim == 1:
+        return lanes.dtype.type(first)
+    return np.full(lanes.shape[:-1], first, lanes.dtype)
+
+
+def _folded(function, lanes, chosen, first):
+    """The elements of each lane, those that are chosen, folded into a number."""
+    if chosen is None and first is None:
+        if lanes.shape[-1] > 0:
+            result = lanes[..., 0] * 1
+            for k in range(1, lanes.shape[-1]):
+                result = function(result, lanes[..., k])
+        elif function.identity is None:
+            raise ValueError("zero-size array to reduction operation which has no identity")
+        else:
+            result = _begun(lanes, function.identity) * 1
+        return result
+    if first is None:
+        raise ValueError("a reduction without an identity needs 'initial' to go with a where mask")
+    result = _begun(lanes, first)
+    for k in range(lanes.shape[-1]):
+        if chosen is None:
+            result = function(result, lanes[..., k])
+        else:
+            result = np.where(chosen[..., k], function(result, lanes[..., k]), result)
     return result
 
 
+def folded(function, a, axis=0, keepdims=False, initial=None, where=None):
+    """`function.reduce(a, axis)` of an elementwise function of two numbers."""
+    places = axes_of(axis, a.ndim)
+    chosen = None if where is None else together(np.broadcast_to(where, a.shape), places)
+    first = function.identity if initial is None and where is not None else initial
+    result = _folded(function, together(a, places), chosen, first)
+    if keepdims:
+        return np.reshape(np.asarray(result), remaining(a.shape, places, (1,)))
+    return result
 
 
-def running(function, a, axis):
+def folded_at(function, a, indices, axis=0):
+    """`function.reduceat(a, indices, axis)`: from each index to the next one, or its element if that is not ahead."""
+    place = within(axis, a.ndim)
+    shape = a.shape
+    count = indices.size
+    out = np.empty(shape[:place] + (count,) + shape[place + 1 :], a.dtype)
+    for m in range(count):
+        start = indices[m]
+        if start < 0 or start >= shape[place]:
+            raise IndexError("index out-of-bounds in reduceat")
+        stop = shape[place]
+        if m + 1 < count:
+            stop = indices[m + 1]
+        for i in np.ndindex(shape[:place]):
+            for k in np.ndindex(shape[place + 1 :]):
+                total = a[i + (start,) + k]
+                for j in range(start + 1, stop):
+                    total = function(total, a[i + (j,) + k])
+                out[i + (m,) + k] = total
+    return out
+
+
+def running(function, a, axis=0):
     """`function.accumulate(a, axis)` of an elementwise function of two numbers of one dtype."""
     place = within(axis, a.ndim)
     shape = a.shape

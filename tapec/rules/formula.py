@@ -67,26 +67,34 @@ SIGNS: dict[type[ast.AST], str] = {
 
 # homes of the functions that a formula names without a module; the others are builtins or NumPy's
 SCIPY = "tapec_runtime.scipy_special"
+# functions whose addresses compiled code asks Python for
+ASKED_FOR = (SCIPY, "tapec_runtime.dft", "tapec_runtime.real_dft", "tapec_runtime.real_inverse")
 HOMES = {
     "erf": "math",
     "erfc": "math",
     "gamma": "math",
     "lgamma": "math",
     "exponent": "tapec_runtime",
+    "lambert_w": "tapec_runtime",
     "polygamma": "tapec_runtime",
     "sinc_derivative": "tapec_runtime",
 }
 # SciPy's special functions in formulas of others
-SCIPY = "tapec_runtime.scipy_special"
 _SCIPY_NAMES = (
-    "bei beip ber berp betaln cosdg elliprd expit expn exprel gammaln hyp0f1 hyp1f1 hyp2f1 hyperu i0 i0e i1 i1e iv ive"
-    " j0 j1 jv jve k0 k0e k1 k1e kei keip ker kerp kv kve modstruve psi rgamma sindg struve wright_bessel xlog1py xlogy"
-    " y0 y1 yv yve"
+    "_spherical_in _spherical_jn _spherical_kn _spherical_yn _zeta airy_0 airy_1 airy_2 airy_3 bei beip ber berp"
+    " betaln cosdg ellipj_0 ellipj_1 ellipj_2 elliprd eval_chebys eval_chebyu eval_gegenbauer eval_genlaguerre"
+    " eval_hermite eval_hermitenorm eval_jacobi eval_sh_chebyu expit expn exprel gammaln hyp0f1 hyp1f1 hyp2f1 hyperu"
+    " i0 i0e i1 i1e iv ive j0 j1 jv jve k0 k0e k1 k1e kei keip ker kerp kv kve log_wright_bessel lpmv modstruve psi"
+    " rgamma sindg struve wofz_0 wofz_1 wright_bessel xlog1py xlogy y0 y1 yv yve"
 )
 HOMES |= dict.fromkeys(_SCIPY_NAMES.split(), SCIPY)
 
 # arguments that are integers, so that their literals are too
-INTEGERS = {("**", 1), ("np.ldexp", 1), ("tapec_runtime.polygamma", 0), ("tapec_runtime.sinc_derivative", 0)}
+INTEGERS = {
+    *{("**", 1), ("np.ldexp", 1), ("tapec_runtime.polygamma", 0), ("tapec_runtime.sinc_derivative", 0)},
+    ("tapec_runtime.lambert_w", 0),
+    *{("round", 1), ("np.round", 1), ("np.around", 1)},
+}
 
 # linear in the first argument where the others have no tangent in them
 LINEAR_IN_FIRST = frozenset({"neg", "pos", "np.ldexp", "/"})

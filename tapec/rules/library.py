@@ -1,7 +1,9 @@
 """Every array function: those that are inlined, those with rules of their own, and those refused.
 
 LIBRARY     function -> plain Python function with its results, inlined by the frontend
+FORMS       dotted name -> the same for calls with more arguments than a rule, or Numba's function, takes
 METHODS     method name -> the same for `a.NAME(...)`; its first parameter is the array
+STACKS      dotted name -> the same for stacks of matrices
 PRIMITIVES  dotted name -> whole-array operation with a hand-written tangent and adjoint
 INERT       dotted name -> why its result has no derivative; called as it is
 OPAQUE      those of INERT whose result does depend on float arguments: active ones are an error
@@ -21,17 +23,22 @@ from typing import Any
 import numpy as np
 
 from tapec.rules import (
+    arrays_apply,
     arrays_create,
+    arrays_fourier,
+    arrays_index,
+    arrays_inert,
     arrays_nan,
     arrays_order,
     arrays_polynomial,
     arrays_product,
+    arrays_quantile,
     arrays_random,
     arrays_reduce,
     arrays_select,
     arrays_shape,
     arrays_split,
-    linalg,
+    linalg_calls,
     scalars,
     scipy_functions,
 )
@@ -58,17 +65,22 @@ def _join(*tables: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., 
 
 
 _FUNCTIONS = _join(
+    arrays_apply.FUNCTIONS,
     arrays_create.FUNCTIONS,
+    arrays_fourier.FUNCTIONS,
+    arrays_index.FUNCTIONS,
+    arrays_inert.FUNCTIONS,
     arrays_nan.FUNCTIONS,
     arrays_order.FUNCTIONS,
     arrays_polynomial.FUNCTIONS,
     arrays_product.FUNCTIONS,
+    arrays_quantile.FUNCTIONS,
     arrays_random.FUNCTIONS,
     arrays_reduce.FUNCTIONS,
     arrays_select.FUNCTIONS,
     arrays_shape.FUNCTIONS,
     arrays_split.FUNCTIONS,
-    linalg.FUNCTIONS,
+    linalg_calls.FUNCTIONS,
 )
 
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
@@ -94,8 +106,12 @@ def library_function(obj: Any) -> Callable[..., Any] | None:
         return None
 
 
+FORMS: Mapping[str, Callable[..., Any]] = MappingProxyType(arrays_inert.FORMS | linalg_calls.FORMS)
+
+STACKS: Mapping[str, Callable[..., Any]] = MappingProxyType(linalg_calls.STACKS)
+
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    _join(arrays_order.METHODS, arrays_reduce.METHODS, arrays_select.METHODS, arrays_shape.METHODS)
+    _join(*(home.METHODS for home in (arrays_index, arrays_order, arrays_reduce, arrays_select, arrays_shape)))
 )
 
 _REASONS = {
@@ -144,12 +160,26 @@ STATIC = frozenset(
 )
 
 _REFUSALS = {
-    "singular vectors have no rule yet": "linalg.svd linalg.cond",
-    "it has no rule yet": "linalg.qr linalg.lstsq linalg.eig linalg.eigvals roots",
+    "eigenvalues of a matrix that is not symmetric have no rule yet": "linalg.eig linalg.eigvals roots",
     "its views overlap; index the array in a loop": (
         "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
     ),
-    "it reads memory that no array owns": "frombuffer",
+    "it reads memory that no array owns": "frombuffer from_dlpack",
+    "it reads or writes text or files": (
+        "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific"
+        " fromfile fromregex fromstring genfromtxt load loadtxt save savetxt savez savez_compressed typename"
+    ),
+    "it asks about NumPy or about types, or changes what NumPy does": (
+        "can_cast common_type einsum_path get_include get_printoptions getbufsize geterr geterrcall info isdtype"
+        " isfortran iterable may_share_memory min_scalar_type mintypecode require set_printoptions setbufsize seterr"
+        " seterrcall shares_memory show_config show_runtime"
+    ),
+    "it works on dates": "busday_count busday_offset datetime_as_string datetime_data is_busday isnat",
+    "it works on bits": "bitwise_count packbits unpackbits",
+    "it makes an object of a class of NumPy's": "asmatrix bmat fromiter frompyfunc nested_iters",
+    "call np.histogram": "histogram2d histogramdd",
+    "call np.unique": "unique_all unique_counts unique_inverse",
+    "index by np.nonzero of a mask": "mask_indices",
     "it permutes its argument in place": "random.shuffle",
     "iterate over np.ndindex(a.shape)": "nditer",
     "call the functions of np.polynomial.polynomial": "polynomial.polynomial.Polynomial polynomial.polyutils.as_series",
@@ -161,6 +191,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 
 __all__ = [
     "DRAWS",
+    "FORMS",
     "FRONTEND",
     "INERT",
     "LIBRARY",
@@ -169,6 +200,7 @@ __all__ = [
     "OPAQUE",
     "PRIMITIVES",
     "REFUSED",
+    "STACKS",
     "STATIC",
     "Primitive",
     "numpy_object",

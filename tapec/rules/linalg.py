@@ -34,6 +34,21 @@ from tapec.rules.factorised_systems import (
     solved_transposed_adjoint,
     solved_transposed_tangent,
 )
+from tapec.rules.fourier_rules import (
+    dft_adjoint,
+    dft_tangent,
+    real_dft_adjoint,
+    real_dft_tangent,
+    real_inverse_adjoint,
+    real_inverse_tangent,
+)
+from tapec.rules.matrix_decompositions import (
+    over_gaps,
+    thin_qr_adjoint,
+    thin_qr_tangent,
+    thin_svd_adjoint,
+    thin_svd_tangent,
+)
 
 
 @dataclass(frozen=True)
@@ -249,31 +264,13 @@ def cholesky_seed_adjoint(y, lower, seed, y_bar, lower_bar, seed_bar):
         lower_bar += _triangle(np.dot(_triangle(seed), inner.T) - tapec_runtime.solved(factors, both.T).T)
 
 
-def _over_gaps(w, m):
-    """`m[i, j] / (w[j] - w[i])`, and 0 on the diagonal and wherever `m` is 0.
-
-    It is nan where two eigenvalues are one to rounding: which vectors belong to them is not told, and the quotient
-    would be one of two roundings.
-    """
-    count = m.shape[0]
-    out = np.zeros(m.shape, m.dtype)
-    if count > 0:
-        least = 4 * count * np.finfo(w.dtype).eps * max(abs(w[0]), abs(w[count - 1]))
-        for i in range(count):
-            for j in range(count):
-                if i != j and m[i, j] != 0:
-                    gap = w[j] - w[i]
-                    out[i, j] = m[i, j] / gap if abs(gap) > least else np.nan
-    return out
-
-
 def eigh_tangent(y, a, a_dot):
     w, v = y
     inner = np.dot(v.T, np.dot(_symmetric(a_dot), v))
     w_dot = np.empty(w.shape, w.dtype)
     for k in range(w.shape[0]):
         w_dot[k] = inner[k, k]
-    return w_dot, np.dot(v, _over_gaps(w, inner))
+    return w_dot, np.dot(v, over_gaps(w, inner))
 
 
 def eigh_adjoint(y, a, y_bar, a_bar):
@@ -282,7 +279,7 @@ def eigh_adjoint(y, a, y_bar, a_bar):
     if v_bar is None:
         inner = np.zeros(a.shape, a.dtype)
     else:
-        inner = _over_gaps(w, np.dot(v.T, v_bar))
+        inner = over_gaps(w, np.dot(v.T, v_bar))
     if w_bar is not None:
         for k in range(w.shape[0]):
             inner[k, k] += w_bar[k]
@@ -302,6 +299,15 @@ def pinv_tangent(y, a, a_dot):
     return left + right - np.dot(np.dot(y, a_dot), y)
 
 
+def pseudo_inverse_tangent(y, a, rcond, a_dot, rcond_dot):
+    return pinv_tangent(y, a, a_dot)
+
+
+def pseudo_inverse_adjoint(y, a, rcond, y_bar, a_bar, rcond_bar):
+    if a_bar is not None:
+        pinv_adjoint(y, a, y_bar, a_bar)
+
+
 def pinv_adjoint(y, a, y_bar, a_bar):
     rows = -np.dot(a, y)
     columns = -np.dot(y, a)
@@ -316,6 +322,7 @@ def pinv_adjoint(y, a, y_bar, a_bar):
 
 _GILES = "Giles 2008, section 2"
 _FACTORS = "for systems: its tangent and adjoint are those of the matrix"
+_EQUAL = "vectors of equal values have no derivative: it is inf or nan there"
 _LOWER = "reads the lower triangle alone, as NumPy and Numba do: the derivative belongs to those elements"
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -358,6 +365,19 @@ PRIMITIVES: dict[str, Primitive] = {
             "where the rank does not change",
             "Golub & Pereyra 1973, theorem 4.3",
         ),
+        Primitive(
+            "tapec_runtime.pseudo_inverse",
+            ("a", "rcond"),
+            pseudo_inverse_tangent,
+            pseudo_inverse_adjoint,
+            "",
+            "Golub & Pereyra 1973, theorem 4.3",
+        ),
+        Primitive("tapec_runtime.thin_svd", ("a",), thin_svd_tangent, thin_svd_adjoint, _EQUAL, "Townsend 2016"),
+        Primitive("tapec_runtime.thin_qr", ("a",), thin_qr_tangent, thin_qr_adjoint, "", "Walter & Lehmann 2010"),
+        Primitive("tapec_runtime.dft", ("re", "im", "sign"), dft_tangent, dft_adjoint, "", ""),
+        Primitive("tapec_runtime.real_dft", ("x",), real_dft_tangent, real_dft_adjoint, "", ""),
+        Primitive("tapec_runtime.real_inverse", ("re", "im", "n"), real_inverse_tangent, real_inverse_adjoint, "", ""),
         Primitive("tapec_runtime.factorised", ("a",), factorised_tangent, factorised_adjoint, _FACTORS, ""),
         Primitive(
             "tapec_runtime.factorised_lower",
@@ -378,22 +398,6 @@ PRIMITIVES: dict[str, Primitive] = {
         ),
     )
 }
-
-
-def eigvalsh(a):
-    """Eigenvalues of a symmetric matrix, of which the lower triangle is read."""
-    w, _ = np.linalg.eigh(a)
-    return w
-
-
-def matrix_power(a, n):
-    """A square matrix multiplied by itself; a negative power inverts it first."""
-    base = np.linalg.inv(a) if n < 0 else np.asarray(a)
-    times = abs(n)
-    result = np.eye(base.shape[0], base.shape[1], 0, base.dtype)
-    for _ in range(times):
-        result[...] = np.dot(result, base)
-    return result
 
 
 def _real_form(re, im, dtype):
@@ -419,6 +423,3 @@ def complex_inv(re, im):
     x = np.linalg.inv(_real_form(re, im, re.dtype))
     n = re.shape[0]
     return x[:n, :n], x[n:, :n]
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {"linalg.eigvalsh": eigvalsh, "linalg.matrix_power": matrix_power}

@@ -10,6 +10,8 @@ from tapec.rules.formula import SCIPY
 from tapec.rules.table import Row, rule, table
 
 _ORDER = "there is no closed form of the derivative by the order"
+_MODULUS = "the closed form of the derivative by the parameter cancels"
+_GEGENBAUER = "DLMF 18.9.19"
 _SHAPE = "there is no closed form of the derivative by a parameter of the distribution"
 
 
@@ -143,6 +145,52 @@ SCIPY_SPECIAL = table(
         refused="v",
         note=_SHAPE,
     ),
+    _row(
+        "bdtr(k, n, p)",
+        "-exp(xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p) - betaln(floor(k) + 1, n - floor(k)))*dp",
+        refused="n",
+        note=_SHAPE,
+    ),
+    _row(
+        "bdtrc(k, n, p)",
+        "exp(xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p) - betaln(floor(k) + 1, n - floor(k)))*dp",
+        refused="n",
+        note=_SHAPE,
+    ),
+    _row(
+        "bdtri(k, n, p)",
+        "-exp(betaln(floor(k) + 1, n - floor(k)) - xlogy(floor(k), y) - xlog1py(n - floor(k) - 1, -y))*dp",
+        refused="n",
+        note=_SHAPE,
+    ),
+    _row("pdtri(k, p)", "-exp(y + gammaln(floor(k) + 1) - xlogy(floor(k), y))*dp", note="constant between integers k"),
+    _row(
+        "nbdtri(k, n, p)",
+        "exp(betaln(n, floor(k) + 1) - xlogy(n - 1, y) - xlog1py(floor(k), -y))*dp",
+        refused="n",
+        note=_SHAPE,
+    ),
+    _row(
+        "fdtri(m, n, p)",
+        "exp(betaln(0.5*m, 0.5*n) + 0.5*(m + n)*log(n + m*y) - 0.5*m*log(m) - 0.5*n*log(n) - xlogy(0.5*m - 1, y))*dp",
+        refused="m n",
+        note=_SHAPE,
+    ),
+    _row(
+        "gdtrix(a, b, p)",
+        "exp(a*y + gammaln(b) - xlogy(b - 1, a*y))/a*dp - y/a*da",
+        refused="b",
+        note=_SHAPE,
+    ),
+    _row(
+        "voigt_profile(x, s, g)",
+        "-2*(x*wofz_0(x/(s*SQRT_TWO), g/(s*SQRT_TWO)) - g*wofz_1(x/(s*SQRT_TWO), g/(s*SQRT_TWO)))"
+        "/(2*s*s*s*SQRT_TWO_PI)*(dx - x/s*ds)"
+        " + 2*(x*wofz_1(x/(s*SQRT_TWO), g/(s*SQRT_TWO)) + g*wofz_0(x/(s*SQRT_TWO), g/(s*SQRT_TWO))"
+        " - s/SQRT_PI*SQRT_TWO)/(2*s*s*s*SQRT_TWO_PI)*(dg - g/s*ds) - y/s*ds",
+        note="by s for large x terms cancel",
+        source="DLMF 7.10.2",
+    ),
     # logarithms and entropies
     _row("expit(x)", "y*expit(-x)*dx"),
     _row("log_expit(x)", "expit(-x)*dx"),
@@ -241,11 +289,161 @@ SCIPY_SPECIAL = table(
         refused="n",
         note=_ORDER,
     ),
+    _row(
+        "log_wright_bessel(a, b, x)",
+        "exp(log_wright_bessel(a, a + b, x) - y)*dx",
+        refused="a b",
+        note=_ORDER,
+    ),
     _row("wright_bessel(a, b, x)", "wright_bessel(a, a + b, x)*dx", refused="a b", note=_ORDER),
     # elliptic integrals; E and K differ by a symmetric integral, without cancellation
     _row("ellipk(m)", "(y - elliprd(0, 1 - m, 1)/3)/(2*(1 - m))*dm", source="DLMF 19.4.1, 19.25.1"),
     _row("ellipkm1(p)", "-(y - elliprd(0, p, 1)/3)/(2*p)*dp", source="DLMF 19.4.1, 19.25.1"),
     _row("ellipe(m)", "-elliprd(0, 1 - m, 1)/6*dm", source="DLMF 19.4.2, 19.25.1"),
+    _row(
+        "ellipkinc(x, m)",
+        "dx/sqrt(1 - m*sin(x)*sin(x)) + (2*rint(x/PI)*elliprd(0, 1, 1 - m) + sin(x - PI*rint(x/PI))**3"
+        "*elliprd(cos(x)*cos(x), 1, 1 - m*sin(x)*sin(x)))/6*dm",
+        source="DLMF 19.4.1, 19.25.5",
+    ),
+    _row(
+        "ellipeinc(x, m)",
+        "sqrt(1 - m*sin(x)*sin(x))*dx - (2*rint(x/PI)*elliprd(0, 1 - m, 1) + sin(x - PI*rint(x/PI))**3"
+        "*elliprd(cos(x)*cos(x), 1 - m*sin(x)*sin(x), 1))/6*dm",
+        source="DLMF 19.4.2, 19.25.9",
+    ),
+    _row("elliprc(x, z)", "-elliprd(z, z, x)/6*dx - elliprd(x, z, z)/3*dz", source="DLMF 19.18.1"),
+    _row(
+        "elliprf(x, z, w)",
+        "-(elliprd(z, w, x)*dx + elliprd(x, w, z)*dz + elliprd(x, z, w)*dw)/6",
+        source="DLMF 19.18.1",
+    ),
+    _row("ellipj_0(u, m)", "ellipj_1(u, m)*ellipj_2(u, m)*du", source="DLMF 22.13.1", refused="m", note=_MODULUS),
+    _row("ellipj_1(u, m)", "-ellipj_0(u, m)*ellipj_2(u, m)*du", source="DLMF 22.13.2", refused="m", note=_MODULUS),
+    _row("ellipj_2(u, m)", "-m*ellipj_0(u, m)*ellipj_1(u, m)*du", source="DLMF 22.13.3", refused="m", note=_MODULUS),
+    _row("ellipj_3(u, m)", "ellipj_2(u, m)*du", source="DLMF 22.16.3", refused="m", note=_MODULUS),
+    # integrals of elementary functions
+    _row("sici_0(x)", "sinc(x/PI)*dx", source="DLMF 6.2.9"),
+    _row("sici_1(x)", "cos(x)/x*dx", source="DLMF 6.2.11"),
+    _row("shichi_0(x)", "0.5*(exprel(x) + exprel(-x))*dx", source="DLMF 6.2.15"),
+    _row("shichi_1(x)", "cosh(x)/x*dx", source="DLMF 6.2.16"),
+    _row("fresnel_0(x)", "sin(0.5*PI*x*x)*dx", source="DLMF 7.2.8"),
+    _row("fresnel_1(x)", "cos(0.5*PI*x*x)*dx", source="DLMF 7.2.7"),
+    _row("exprel(x)", "0.5*hyp1f1(2, 3, x)*dx", source="DLMF 13.3.15"),
+    _row("powm1(x, p)", "p*x**(p - 1)*dx + (y + 1)*log(x)*dp"),
+    _row(
+        "wofz_0(x, z)",
+        "-2*((x*y - z*wofz_1(x, z))*dx) + 2*(x*wofz_1(x, z) + z*y - 0.5*TWO_BY_SQRT_PI)*dz",
+        source="DLMF 7.10.2",
+    ),
+    _row(
+        "wofz_1(x, z)",
+        "-2*((x*y + z*wofz_0(x, z) - 0.5*TWO_BY_SQRT_PI)*dx) - 2*(x*wofz_0(x, z) - z*y)*dz",
+        source="DLMF 7.10.2",
+    ),
+    # Airy functions
+    _row("airy_0(x)", "airy_1(x)*dx", source="DLMF 9.2.1"),
+    _row("airy_1(x)", "x*airy_0(x)*dx", source="DLMF 9.2.1"),
+    _row("airy_2(x)", "airy_3(x)*dx", source="DLMF 9.2.1"),
+    _row("airy_3(x)", "x*airy_2(x)*dx", source="DLMF 9.2.1"),
+    # integrals of Bessel functions
+    _row("itj0y0_0(x)", "j0(x)*dx"),
+    _row("itj0y0_1(x)", "y0(x)*dx"),
+    _row("iti0k0_0(x)", "i0(x)*dx"),
+    _row("iti0k0_1(x)", "k0(x)*dx"),
+    # spherical Bessel functions
+    _row(
+        "_spherical_jn(n, x)",
+        "(n*_spherical_jn(n - 1 if n > 0.5 else 0, x) - (n + 1)*_spherical_jn(n + 1, x))/(2*n + 1)*dx",
+        source="DLMF 10.51.2",
+        refused="n",
+        note=_ORDER,
+    ),
+    _row(
+        "_spherical_yn(n, x)",
+        "(n*_spherical_yn(n - 1 if n > 0.5 else 0, x) - (n + 1)*_spherical_yn(n + 1, x))/(2*n + 1)*dx",
+        source="DLMF 10.51.2",
+        refused="n",
+        note=_ORDER,
+    ),
+    _row(
+        "_spherical_in(n, x)",
+        "(n*_spherical_in(n - 1 if n > 0.5 else 0, x) + (n + 1)*_spherical_in(n + 1, x))/(2*n + 1)*dx",
+        source="DLMF 10.51.5",
+        refused="n",
+        note=_ORDER,
+    ),
+    _row(
+        "_spherical_kn(n, x)",
+        "-(n*_spherical_kn(n - 1 if n > 0.5 else 0, x) + (n + 1)*_spherical_kn(n + 1, x))/(2*n + 1)*dx",
+        source="DLMF 10.51.5",
+        refused="n",
+        note=_ORDER,
+    ),
+    # zeta functions
+    _row("_zeta(x, q)", "-x*_zeta(x + 1, q)*dq", source="DLMF 25.11.17", refused="x", note=_ORDER),
+    _row("_riemann_zeta(x)", "0*dx", refused="x", note=_ORDER),
+    _row("zetac(x)", "0*dx", refused="x", note=_ORDER),
+    # orthogonal polynomials
+    _row("eval_legendre(n, x)", "eval_gegenbauer(n - 1, 1.5, x)*dx", source=_GEGENBAUER, refused="n", note=_ORDER),
+    _row(
+        "eval_sh_legendre(n, x)",
+        "2*eval_gegenbauer(n - 1, 1.5, 2*x - 1)*dx",
+        source=_GEGENBAUER,
+        refused="n",
+        note=_ORDER,
+    ),
+    _row("eval_chebyt(n, x)", "n*eval_chebyu(n - 1, x)*dx", source="DLMF 18.9.21", refused="n", note=_ORDER),
+    _row("eval_chebyu(n, x)", "2*eval_gegenbauer(n - 1, 2, x)*dx", source=_GEGENBAUER, refused="n", note=_ORDER),
+    _row("eval_chebyc(n, x)", "n*eval_chebys(n - 1, x)*dx", source="DLMF 18.9.21", refused="n", note=_ORDER),
+    _row("eval_chebys(n, x)", "eval_gegenbauer(n - 1, 2, 0.5*x)*dx", source=_GEGENBAUER, refused="n", note=_ORDER),
+    _row("eval_sh_chebyt(n, x)", "2*n*eval_sh_chebyu(n - 1, x)*dx", source="DLMF 18.9.21", refused="n", note=_ORDER),
+    _row(
+        "eval_sh_chebyu(n, x)", "4*eval_gegenbauer(n - 1, 2, 2*x - 1)*dx", source=_GEGENBAUER, refused="n", note=_ORDER
+    ),
+    _row(
+        "eval_gegenbauer(n, a, x)",
+        "2*a*eval_gegenbauer(n - 1, a + 1, x)*dx",
+        source=_GEGENBAUER,
+        refused="n a",
+        note=_ORDER,
+    ),
+    _row(
+        "eval_jacobi(n, a, b, x)",
+        "0.5*(n + a + b + 1)*eval_jacobi(n - 1, a + 1, b + 1, x)*dx",
+        source="DLMF 18.9.15",
+        refused="n a b",
+        note=_ORDER,
+    ),
+    _row("eval_laguerre(n, x)", "-eval_genlaguerre(n - 1, 1, x)*dx", source="DLMF 18.9.23", refused="n", note=_ORDER),
+    _row(
+        "eval_genlaguerre(n, a, x)",
+        "-eval_genlaguerre(n - 1, a + 1, x)*dx",
+        source="DLMF 18.9.23",
+        refused="n a",
+        note=_ORDER,
+    ),
+    _row(
+        "eval_hermite(n, x)",
+        "2*n*eval_hermite(n - 1 if n > 0.5 else 0, x)*dx",
+        source="DLMF 18.9.25",
+        refused="n",
+        note=_ORDER,
+    ),
+    _row(
+        "eval_hermitenorm(n, x)",
+        "n*eval_hermitenorm(n - 1 if n > 0.5 else 0, x)*dx",
+        source="DLMF 18.9.27",
+        refused="n",
+        note=_ORDER,
+    ),
+    _row(
+        "lpmv(m, v, x)",
+        "(v*x*y - (v + m)*lpmv(m, v - 1, x))/((x - 1)*(x + 1))*dx",
+        source="DLMF 14.10.5",
+        refused="m v",
+        note=_ORDER,
+    ),
     # hypergeometric functions
     _row("hyp0f1(v, x)", "hyp0f1(v + 1, x)/v*dx", source="DLMF 16.3.1", refused="v", note=_ORDER),
     _row("hyp1f1(a, b, x)", "a/b*hyp1f1(a + 1, b + 1, x)*dx", source="DLMF 13.3.15", refused="a b", note=_ORDER),

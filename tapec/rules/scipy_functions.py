@@ -9,6 +9,14 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
+from tapec.rules import (
+    arrays_fourier,
+    scipy_integrate,
+    scipy_linalg,
+    scipy_ndimage,
+    scipy_signal,
+    scipy_special_calls,
+)
 from tapec.rules.arrays_common import stop_gradient
 
 
@@ -128,21 +136,26 @@ def logm(A):
     return scale * found
 
 
-_FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
+FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     "scipy.special": {
         "log_softmax": log_softmax,
         "logsumexp": logsumexp,
         "multigammaln": multigammaln,
         "softmax": softmax,
+        **scipy_special_calls.FUNCTIONS,
     },
-    "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm},
+    "scipy.fft": dict(arrays_fourier.TRANSFORMS),
+    "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm, **scipy_linalg.FUNCTIONS},
+    "scipy.integrate": scipy_integrate.FUNCTIONS,
+    "scipy.signal": scipy_signal.FUNCTIONS,
+    "scipy.ndimage": scipy_ndimage.FUNCTIONS,
 }
 
 
 def scipy_function(obj: Any) -> Callable[..., Any] | None:
     """The plain function of a function of SciPy's; None if it has none here."""
     name = getattr(obj, "__name__", "")
-    for module, functions in _FUNCTIONS.items():
+    for module, functions in FUNCTIONS.items():
         if name in functions and getattr(sys.modules.get(module), name, None) is obj:
             return functions[name]
     return None

@@ -6,6 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 import scipy.special
+import scipy.stats
 from numba import float64, guvectorize, vectorize
 from numba.experimental import jitclass
 
@@ -25,7 +26,7 @@ def scaled(x, factor, *, offset=0.0):
 
 @refused(1.0)
 def no_source_and_no_rule(x):
-    return scipy.special.airy(x)[0]
+    return scipy.special.airye(x)[0]
 
 
 @refused(1.0)
@@ -35,7 +36,7 @@ def order_of_a_bessel_function(x):
 
 @refused(1.0)
 def keyword_of_a_special_function(x):
-    return scipy.special.expit(x, dtype=float)
+    return scipy.special.expit(x, signature="d->d")
 
 
 @refused(1.0 + 2.0j)
@@ -76,12 +77,12 @@ def object_of_a_jitclass(x):
 
 @refused(VECTOR)
 def numpys_own_source(x):
-    return np.r_[x, 1.0].sum()
+    return np.mgrid[0:3].sum() * x[0]
 
 
 @refused(VECTOR)
 def refused_with_a_reason(x):
-    return np.fft.fft(x)
+    return np.linalg.eigvals(np.outer(x, x))
 
 
 @refused(VECTOR)
@@ -106,7 +107,7 @@ def known_function_of_unknown_values(x):
 
 @refused(1.0)
 def keyword_of_a_rule(x):
-    return np.sin(x, dtype=float)
+    return np.sin(x, signature="d->d")
 
 
 @refused(1.0)
@@ -178,7 +179,7 @@ def ragged_rows(x):
 
 @refused(MATRIX)
 def reshape_with_an_order(x):
-    return x.reshape((4, 3), order="F")[0, 0]
+    return x.reshape((4, 3), order="A")[0, 0]
 
 
 @refused(1.0)
@@ -218,12 +219,12 @@ def inert_function_of_a_function(x):
 
 @refused(VECTOR)
 def keyword_of_an_inert_function(x):
-    return x[np.argsort(x, kind=(x, x))[0]]
+    return x[np.searchsorted(x, x, sorter=(x, x))[0]]
 
 
 @refused(np.ones((2, 3, 4)))
 def no_such_operation(x):
-    return np.linalg.det(x)
+    return np.linalg.matrix_rank(x)[0] * x[0, 0, 0]
 
 
 def endless(x, t):
@@ -316,7 +317,7 @@ def argument_that_is_not_read(x):
 
 @refused(np.ones(3))
 def axis_of_a_size(x):
-    return np.size(x, 0) * x[0]
+    return np.size(x, 0, 1) * x[0]
 
 
 @refused(np.ones(3))
@@ -331,7 +332,7 @@ def elements_in_memory_order(x):
 
 @refused(VECTOR)
 def padding_by_the_mean(x):
-    return np.pad(x, 1, mode="mean")[0]
+    return np.pad(x, 1, mode="average")[0]
 
 
 @refused(VECTOR)
@@ -341,7 +342,7 @@ def einsum_of_another_rank(x):
 
 @refused(VECTOR)
 def a_reduction_of_an_elementwise_function(x):
-    return np.subtract.reduceat(x, [0, 1])[0]
+    return np.subtract.resolve_dtypes(x)[0]
 
 
 @refused(VECTOR)
@@ -418,14 +419,65 @@ def a_generalised_function(x):
 MATRIX = np.array([[2.0, 1.0], [1.0, 3.0]])
 
 
-@refused(MATRIX)
-def a_limit_of_a_pseudo_inverse(x):
-    return np.linalg.pinv(x, rcond=1e-10)[0, 1]
+@refused(VECTOR)
+def where_without_out(x):
+    return np.sin(x, where=x > 0.5)[0]
 
 
-@refused(MATRIX)
-def the_other_triangle(x):
-    return np.linalg.eigh(x, "U")[0][0]
+@refused(VECTOR)
+def out_twice(x):
+    y = np.empty(3)
+    return np.sin(x, y, out=y)[0]
+
+
+@refused(VECTOR)
+def casting_of_a_ufunc(x):
+    return np.sin(x, casting="unsafe")[0]
+
+
+@refused(VECTOR)
+def integers_of_a_ufunc(x):
+    return np.add(x, 1.0, dtype=np.int64)[0]
+
+
+@refused(VECTOR)
+def whole_numbers_out(x):
+    return np.sin(x, out=np.empty(3, np.int64))[0]
+
+
+@refused(VECTOR)
+def density_of_another_distribution(x):
+    return scipy.stats.alpha.logpdf(x, 2.0)[0]
+
+
+@refused(VECTOR)
+def distribution_without_a_shape(x):
+    return scipy.stats.gamma.logpdf(x)[0]
+
+
+@refused(VECTOR)
+def least_rank_of_the_run(x):
+    return np.array(x, ndmin=int(x[0]))[0]
+
+
+@refused(VECTOR)
+def text_among_columns(x):
+    return np.r_["-1", x][0]
+
+
+@refused(VECTOR)
+def range_without_an_end(x):
+    return np.r_[1:, x][0]
+
+
+@refused(VECTOR)
+def axes_that_are_the_same(x):
+    return np.expand_dims(x, (0, 0))[0, 0, 0]
+
+
+@refused(VECTOR)
+def unstacked_by_another_keyword(x):
+    return np.unstack(x, dtype=float)[0]
 
 
 @refused(MATRIX)

@@ -24,13 +24,13 @@ def einsum_with_text_of_the_run(x):
 
 @refused(VECTOR)
 def einsum_of_lists_of_axes(x):
-    return np.einsum(x, [0], [0])[0]
+    return np.einsum(x, [60], [60])[0]
 
 
 @refused(VECTOR)
 def einsum_into_an_array(x):
     y = np.empty(3)
-    return np.einsum("i->i", x, out=y)[0]
+    return np.einsum("i->i", x, order="C", out=y)[0]
 
 
 @refused(VECTOR)
@@ -50,7 +50,7 @@ def tensordot_along_axes_of_the_run(x, k):
 
 @refused(VECTOR)
 def padding_by_two_values(x):
-    return np.pad(x, 1, constant_values=(1.0, 2.0))[0]
+    return np.pad(x, 1, constant_values=((1.0, 2.0), (1.0, 2.0)))[0]
 
 
 @refused(VECTOR)
@@ -70,7 +70,7 @@ def padding_of_too_many_axes(x):
 
 @refused(MATRIX)
 def windows_along_one_axis(x):
-    return np.lib.stride_tricks.sliding_window_view(x, 2, axis=0)[0, 0, 0]
+    return np.lib.stride_tricks.sliding_window_view(x, (2, 2), axis=0)[0, 0, 0]
 
 
 @refused(MATRIX, 0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tapec.frontend import matrix_types, numba_types
-from tapec.syntax.types import Array
+from tapec.syntax.types import Array, Scalar
 from tests.sampling import sampled
 
 SINGLE = ("inv", "pinv", "det", "slogdet", "cholesky", "eigh")
@@ -14,6 +14,7 @@ CASES = [
     *(("np.dot", ranks) for ranks in ((1, 1), (1, 2), (2, 1), (2, 2))),
     *((f"np.linalg.{name}", (2,)) for name in SINGLE),
     ("tapec_runtime.cholesky_seed", (2, 2)),
+    *((f"tapec_runtime.{name}", (2,)) for name in ("thin_svd", "thin_qr")),
     ("np.linalg.solve", (2, 1)),
     pytest.param("np.linalg.solve", (2, 2), marks=pytest.mark.slow),
 ]
@@ -25,6 +26,18 @@ def test_agrees_with_numba(name, ranks):
     args = tuple(Array("float32" if name == "np.linalg.det" else "float64", rank, "C") for rank in ranks)
     asked = numba_types.result_type(function, args)
     assert asked is not None and matrix_types.result_type(name, function, args) == asked
+
+
+TRANSFORMS = [("dft", 2, "int64"), ("real_dft", 1, ""), ("real_inverse", 2, "int64"), ("pseudo_inverse", 1, "float64")]
+
+
+@pytest.mark.parametrize(("name", "arrays", "number"), TRANSFORMS)
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
+def test_transforms_agree_with_numba(name, arrays, number, dtype):
+    function = numba_types.callable_of(f"tapec_runtime.{name}")
+    args = (Array(dtype, 2, "C"),) * arrays + ((Scalar(number),) if number else ())
+    asked = numba_types.result_type(function, args)
+    assert asked is not None and matrix_types.result_type(f"tapec_runtime.{name}", function, args) == asked
 
 
 def test_other_arguments_are_left_to_numba():

@@ -108,6 +108,10 @@ REFERENCES: dict[str, tuple[Callable[..., Any], list[Point]]] = {
     "erfc(x)": (mp.erfc, ALL),
     "gamma(x)": (mp.gamma, ALL),
     "lgamma(x)": (lambda x: mp.log(abs(mp.gamma(x))), ALL),
+    "lambert_w(k, x)": (
+        lambda k, x: mp.re(mp.lambertw(x, k)),
+        [{"k": 0, "x": x} for x in (-0.36, -0.2, 0.0, 0.7, 30.0, 1e200)] + [{"k": -1, "x": x} for x in (-0.36, -0.01)],
+    ),
     "polygamma(n, x)": (_polygamma, [{"n": n, "x": x} for n in (0, 1, 4) for x in (0.2, 1.46, 7.0, -0.6)]),
 }
 

@@ -337,6 +337,13 @@ ARRAYS = {
     "vsplit": "np.vsplit(m, 3)[1], x",
     "hsplit": "np.hsplit(m, 2)[1], x",
     "dsplit": "z, x",
+    "linalg.matrix_transpose": "np.linalg.matrix_transpose(m) * 1j, x",
+    **{f"fft.{name}": f"np.fft.{name}(z), np.fft.{name}(m, 3, 0)" for name in ("fft", "ifft", "irfft", "hfft")},
+    **{f"fft.{name}": f"np.fft.{name}(x), np.fft.{name}(z.imag, 3)" for name in ("rfft", "ihfft")},
+    **{f"fft.{name}": f"np.fft.{name}(m), x" for name in ("fft2", "ifft2", "fftn", "ifftn", "irfft2", "irfftn")},
+    **{f"fft.{name}": f"np.fft.{name}(m.real), x" for name in ("rfft2", "rfftn")},
+    **{f"fft.{name}": f"np.fft.{name}(z), x" for name in ("fftshift", "ifftshift")},
+    **{f"fft.{name}": f"z * np.fft.{name}(5)[1], x" for name in ("fftfreq", "rfftfreq")},
     "where": "np.where(x > 0.7, z, x), np.where(z.imag > 0, 0.0, m)",
 }
 

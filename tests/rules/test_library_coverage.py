@@ -6,6 +6,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import pytest
 from numba.core.registry import cpu_target
 
 from tapec.rules import function_name
@@ -21,6 +22,7 @@ from tapec.rules.library import (
     STATIC,
     numpy_object,
 )
+from tools.coverage import kind
 
 
 def _overloaded() -> dict[str, Any]:
@@ -65,6 +67,15 @@ def test_every_array_method_of_numba_is_accounted_for():
     inert = {"all", "any", "argmax", "argmin", "argsort", "nonzero", "allclose"}
     refused = {"view", "tobytes", "_zero_fill", "__hash__"}
     assert names - attributes - lowered - inert - refused - METHODS.keys() == set()
+
+
+@pytest.mark.parametrize("module", [np, np.linalg, np.fft])
+def test_every_public_function_is_in_one_class(module):
+    names = getattr(module, "__all__", None) or dir(module)
+    found = [(name, getattr(module, name, None)) for name in names]
+    functions = [(name, one) for name, one in found if hasattr(one, "__name__") and callable(one)]
+    functions = [(name, one) for name, one in functions if not isinstance(one, type)]
+    assert [name for name, one in functions if not kind(one)] == []
 
 
 def test_the_tables_do_not_contradict_one_another():

@@ -85,6 +85,8 @@ def _accesses(block: Block, around: tuple[For, ...]) -> Iterator[_Access]:
 
 def _iteration(index: tuple[Expr, ...], around: tuple[For, ...]) -> str | None:
     """The variable of the loop whose iterations have the rows, if loops inside it go through each."""
+    if len(index) < 2:
+        return None
     row, column = index[-2:]
     if not isinstance(row, Name) or row.id in names_in(column):
         return None

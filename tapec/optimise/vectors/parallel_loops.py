@@ -32,7 +32,7 @@ from tapec.optimise import costs
 from tapec.optimise.simplify.index_tests import is_open
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
-from tapec.rules.formula import SCIPY
+from tapec.rules.formula import ASKED_FOR
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -331,10 +331,10 @@ class _Threads:
 
 
 def _asks_python(stmt: Stmt) -> bool:
-    """Whether a statement calls a function of SciPy's, or one that is called as it is."""
-    if isinstance(stmt, Call) and isinstance(stmt.function, Opaque):
+    """Whether a statement calls a function whose address is asked from Python, or one that is called as it is."""
+    if isinstance(stmt, Call) and (isinstance(stmt.function, Opaque) or stmt.function.startswith(ASKED_FOR)):
         return True
-    return any(op.fn.startswith(SCIPY) or isinstance(op.fn, Opaque) for op in operations(stmt))
+    return any(op.fn.startswith(ASKED_FOR) or isinstance(op.fn, Opaque) for op in operations(stmt))
 
 
 def _takes_tested_row(stmt: Stmt) -> bool:
