@@ -20,6 +20,7 @@ from tapec.optimise.passes import (
     FILLED,
     GENERATED,
     IN_PLACE,
+    ON_STACK,
     ON_THREADS,
     PREPARE,
     READABLE,
@@ -222,4 +223,6 @@ def _as_fast(
         function = _run(IN_PLACE, function, constants, listener)
     if options.level > 1:
         function = _run(FILLED, function, constants, listener)
+    if options.fast and not options.threads:
+        function = _run(ON_STACK, function, constants, listener)
     return function

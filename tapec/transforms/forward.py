@@ -53,10 +53,12 @@ def forward(
     Parameters `x_dot` follow the parameters, in the order of `sources`; each result of float type
     is followed by its tangent.
     """
-    return _Forward(function, sources, constants).run(name or f"{function.name}_jvp")
+    return Forward(function, sources, constants).run(name or f"{function.name}_jvp")
 
 
-class _Forward:
+class Forward:
+    """One function on its way to its tangent; `vector_forward.py` has it for several directions at once."""
+
     def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> None:
         self.function = function
         self.sources = sources
@@ -199,13 +201,7 @@ class _Forward:
         if target not in self.activity:
             emitter.add(stmt)
             return
-        if isinstance(value, Op) and isinstance(value.fn, Custom):
-            raise NotDifferentiable(
-                "a function with a custom gradient has no forward mode",
-                stmt.span,
-                reason="its rule pulls adjoints back; it says nothing about tangents",
-                hint="use reverse mode: grad, vjp or a tape",
-            )
+        refuse_custom(stmt)
         if isinstance(self.types[target], Array | Stack):
             self.memory(stmt, emitter)
             return
@@ -293,6 +289,17 @@ class _Forward:
                 if isinstance(item.type, Array):
                     self.types[self.dot(target, emitter)] = item.type
                 emitter.assign(self.dot(target, emitter), item.atom)
+
+
+def refuse_custom(stmt: Assign) -> None:
+    """Raise for an operation whose gradient the user gave."""
+    if isinstance(stmt.value, Op) and isinstance(stmt.value.fn, Custom):
+        raise NotDifferentiable(
+            "a function with a custom gradient has no forward mode",
+            stmt.span,
+            reason="its rule pulls adjoints back; it says nothing about tangents",
+            hint="use reverse mode: grad, vjp or a tape",
+        )
 
 
 def forward_callee(function: Function, constants: frozenset[str]) -> Function:

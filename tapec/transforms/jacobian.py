@@ -27,13 +27,16 @@ from tapec.transforms.jacobian_blocks import (
     allocated,
     extents,
     fill,
-    fill_columns,
     fill_rows,
     halves,
+    prepared,
 )
+from tapec.transforms.jacobian_strips import Strips
 from tapec.transforms.reverse import reverse, targets_of
+from tapec.transforms.scaled_pullback import is_linear
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
+from tapec.transforms.vector_forward import NotLinear, vector_forward
 
 # a reverse sweep costs about as much as two forward ones: Griewank & Walther, table 4.4
 _ROW = 2
@@ -142,65 +145,48 @@ class _Jacobian:
             self.ran = True
         numbers_out = not any(isinstance(out.type_of(value), Array) for value in self.values)
         numbers_in = not any(isinstance(out.types[source], Array) for source in self.sources)
-        columns = self.columns() if self.mode == "forward" or (self.mode == "auto" and not numbers_out) else None
-        if self.mode == "reverse" or columns is None:
-            blocks = self.separate_rows() if numbers_out else self.common(self.rows(), None)
-        elif numbers_in:
-            blocks = self.separate_columns(columns)
+        by_rows = self.mode == "reverse" or (self.mode == "auto" and numbers_out)
+        columns = None if by_rows else self.columns()
+        if by_rows or columns is None:
+            blocks = self.single_row() if numbers_out and len(self.values) == 1 else self.common(True, None)
+        elif numbers_in and len(self.sources) == 1:
+            blocks = self.single_column()
         else:
-            blocks = self.common(self.rows() if self.mode == "auto" else None, columns)
+            blocks = self.common(self.mode == "auto" and not numbers_in, columns)
         body = (*out.out, Return((*(self.values if values else ()), *blocks), self.span))
         return replace(self.function, params=params, body=body, types=out.types, shared=(), few=())
 
-    # one run of each kind
+    def returning(self, values: tuple[Atom, ...]) -> Function:
+        """The function with other results."""
+        return replace(self.function, body=(*self.function.body[:-1], Return(values, self.span)))
 
-    def rows(self) -> list[Row]:
-        """For each value the function that returns the sources' adjoints."""
-        found = []
-        for value in self.values:
-            single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
-            swept = reverse(single, self.sources, self.constants)
-            found.append(halves(swept, self.constants) or Row.of(swept))
-        return found
-
-    def columns(self) -> list[tuple[Function, str]] | None:
-        """For each source the function that returns the values' tangents, and its parameter for the source's."""
-        found = []
+    def columns(self) -> Strips | None:
+        """The unit vectors of the sources; None if the function has no forward mode."""
         try:
-            for source in self.sources:
-                single = replace(self.function, body=(*self.function.body[:-1], Return(self.values, self.span)))
-                made = forward(single, (source,), self.constants, "column")
-                tangents = Return(made.results[1::2])
-                found.append((replace(made, body=(*made.body[:-1], tangents)), made.params[-1]))
+            forward(self.returning(self.values), self.sources, self.constants)
         except NotDifferentiable:
             if self.mode == "forward":
                 raise
             return None
-        return found
+        return Strips(self.out, [Name(source) for source in self.sources], self.function, self.examples)
 
-    # without a run for the shapes
+    # one run serves everything
 
-    def separate_rows(self) -> list[Atom]:
-        """All values are numbers: one reverse sweep for each."""
-        blocks: list[Atom] = []
-        for count, value in enumerate(self.values):
-            single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
-            row = reverse(single, self.sources, self.constants, unit_seed=True, fuse=self.fuse).function("row")
-            blocks += spliced(self.out, row, {}, self.constants, not self.ran and count == 0)
-        self.check_draws(len(self.values) > 1)
-        return blocks
+    def single_row(self) -> list[Atom]:
+        """The only value is a number: a gradient."""
+        row = reverse(self.returning(self.values), self.sources, self.constants, unit_seed=True, fuse=self.fuse)
+        return list(spliced(self.out, row.function("row"), {}, self.constants, not self.ran))
 
-    def separate_columns(self, columns: list[tuple[Function, str]]) -> list[Atom]:
-        """All sources are numbers: one forward sweep for each."""
-        found: list[list[Atom]] = []
-        for count, (source, (column, dot)) in enumerate(zip(self.sources, columns, strict=True)):
-            type_ = self.out.types[source]
-            assert isinstance(type_, Scalar)
-            one = self.out.cast(Const(1.0), type_)
-            tangents = spliced(self.out, column, {dot: one}, self.constants, not self.ran and count == 0)
-            found.append([self.converted(tangent, type_) for tangent in tangents])
-        self.check_draws(len(self.sources) > 1)
-        return [column[k] for k in range(len(self.values)) for column in found]
+    def single_column(self) -> list[Atom]:
+        """The only source is a number: its tangents."""
+        (source,) = self.sources
+        type_ = self.out.types[source]
+        assert isinstance(type_, Scalar)
+        made = forward(self.returning(self.values), (source,), self.constants, "column")
+        column = replace(made, body=(*made.body[:-1], Return(made.results[1::2])))
+        one = self.out.cast(Const(1.0), type_)
+        tangents = spliced(self.out, column, {made.params[-1]: one}, self.constants, not self.ran)
+        return [self.converted(tangent, type_) for tangent in tangents]
 
     def converted(self, tangent: Atom, type_: Scalar) -> Atom:
         """A tangent in the dtype of its source."""
@@ -213,9 +199,9 @@ class _Jacobian:
         fill(self.out, block, tangent, lambda index: index)
         return block
 
-    # after a run for the shapes
+    # strips, after a run for the shapes
 
-    def common(self, rows: list[Row] | None, columns: list[tuple[Function, str]] | None) -> list[Atom]:
+    def common(self, rows: bool, columns: Strips | None) -> list[Atom]:
         """Blocks that either way fills; the shapes choose where both are there."""
         self.check_draws(True)
         out = self.out
@@ -223,26 +209,87 @@ class _Jacobian:
             out.extend(self.function.body[:-1])
         grid = [[self.block(value, source) for source in self.sources] for value in self.values]
         by_rows, by_columns = out.child(), out.child()
-        if rows is not None:
-            for value, line, row in zip(self.values, grid, rows, strict=True):
-                fill_rows(by_rows, value, row, line, self.constants, self.examples)
+        if rows:
+            self.fill_rows(by_rows, grid)
         if columns is not None:
-            for k, (source, (column, dot)) in enumerate(zip(self.sources, columns, strict=True)):
-                lines = [line[k] for line in grid]
-                fill_columns(by_columns, source, column, dot, lines, self.constants, self.examples)
-        if rows is None or columns is None:
+            self.fill_columns(by_columns, columns, grid)
+        if not rows or columns is None:
             out.extend(by_rows.out or by_columns.out)
         else:
             weighted = Op("*", (Const(_ROW), self.size(self.values)))
             test = out.atom(Op("<=", (weighted, self.size(tuple(Name(source) for source in self.sources)))))
             out.add(If(test, tuple(by_rows.out), tuple(by_columns.out), self.span))
-        return [block for line in grid for block in line]
+        return [self.result(block, value, source) for value, line in zip(self.values, grid, strict=True)
+                for source, block in zip(self.sources, line, strict=True)]
+
+    def fill_columns(self, out: Emitter, strips: Strips, grid: list[list[Name]]) -> None:
+        """Push strips of unit vectors forward, into columns of the blocks."""
+        column, dots = vector_forward(self.returning(self.values), self.sources, strips.width, self.constants)
+
+        def body(inner: Emitter, units: list[Name], first: Atom) -> None:
+            bound: dict[str, Atom] = dict(zip(dots, units, strict=True))
+            tangents = spliced(inner, column, bound, self.constants)
+            for value, line, tangent in zip(self.values, grid, tangents, strict=True):
+                assert isinstance(tangent, Name)
+                shape = extents(inner, tangent)[:-1]
+                for k, block in enumerate(line):
+                    strips.fill(inner, k, first, block, tangent, shape, rows=False)
+
+        strips.each(out, body)
+
+    def fill_rows(self, out: Emitter, grid: list[list[Name]]) -> None:
+        """Pull strips of unit vectors back, into rows of the blocks; one at a time, if that is not linear."""
+        if is_linear((self.function,)):
+            strips = Strips(out, self.values, self.function, self.examples)
+            single = replace(self.returning(self.values), again=True)
+            swept = reverse(single, self.sources, self.constants)
+            row = halves(swept, self.constants) or Row.of(swept)
+            try:
+                run = to_ssa(row.run, self.constants)
+                made, dots = vector_forward(run, row.seeds, strips.width, self.constants, linear=True)
+            except NotLinear:
+                pass
+            else:
+                self.fill_strips(out, strips, replace(row, run=made), dots, grid)
+                return
+        for value, line in zip(self.values, grid, strict=True):
+            swept = reverse(self.returning((value,)), self.sources, self.constants)
+            fill_rows(out, value, halves(swept, self.constants) or Row.of(swept), line, self.constants, self.examples)
+
+    def fill_strips(
+        self, out: Emitter, strips: Strips, row: Row, dots: tuple[str, ...], grid: list[list[Name]]
+    ) -> None:
+        pull = prepared(out, row, self.constants)
+        # of the adjoints themselves nothing but the shapes is asked for
+        shapes = {seed: value for seed, value in zip(row.seeds, self.values, strict=True)}
+
+        def body(inner: Emitter, units: list[Name], first: Atom) -> None:
+            adjoints = pull(inner, shapes | dict(zip(dots, units, strict=True)))
+            for k, line in enumerate(grid):
+                for block, adjoint in zip(line, adjoints, strict=True):
+                    assert isinstance(adjoint, Name)
+                    shape = extents(inner, adjoint)[:-1]
+                    strips.fill(inner, k, first, block, adjoint, shape, rows=True)
+
+        strips.each(out, body)
 
     def block(self, value: Atom, source: str) -> Name:
         label = f"{value.id if isinstance(value, Name) else 'result'}_by_{source}"
         type_ = self.out.types[source]
         assert isinstance(type_, Scalar | Array)
-        return allocated(self.out, label, value, Name(source), type_.dtype, self.examples is not None)
+        made = allocated(self.out, label, value, Name(source), type_.dtype, self.examples is not None)
+        if isinstance(self.out.types[made.id], Array):
+            return made
+        # a number is filled as an array of one
+        return self.out.let(label, Op("empty", (Const(type_.dtype), Const(1))), Array(type_.dtype, 1))
+
+    def result(self, block: Name, value: Atom, source: str) -> Atom:
+        """A block as it is returned: that of two numbers is a number."""
+        type_ = self.out.types[source]
+        if isinstance(type_, Array) or isinstance(self.out.type_of(value), Array):
+            return block
+        assert isinstance(type_, Scalar)
+        return self.out.let("t", Op("load", (block, Const(0))), type_)
 
     def size(self, atoms: tuple[Atom, ...]) -> Atom:
         """How many numbers there are in all of `atoms`."""

@@ -44,7 +44,7 @@ _LARGEST = 16
 Place = tuple[int, ...]
 
 
-def small_arrays(function: Function) -> dict[str, Place]:
+def small_arrays(function: Function, largest: int = _LARGEST) -> dict[str, Place]:
     """The extents of the arrays that are small, known by one name alone and used element by element."""
     known = facts(function)
     found: dict[str, Place] = {}
@@ -54,7 +54,7 @@ def small_arrays(function: Function) -> dict[str, Place]:
             shape = tuple(extent for extent in extents if isinstance(extent, int))
             complete = len(shape) == len(stmt.value.args) - 1
             alone = len(known.members[known.aliases.find(stmt.target)]) == 1
-            if complete and alone and 0 < math.prod(shape) <= _LARGEST:
+            if complete and alone and 0 < math.prod(shape) <= largest:
                 found[stmt.target] = shape
     for stmt in walk(function.body):
         for name in _used_whole(stmt):

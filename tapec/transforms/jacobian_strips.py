@@ -1,0 +1,182 @@
+"""Strips of a Jacobian: so many unit vectors at once, and what they give stored in rows or columns of its blocks.
+
+    for first in range(0, n, 8):
+        for lane in range(min(8, n - first)):
+            x_dot[first + lane, lane] = 1.0
+        ...                                            the tangents in eight directions
+        for i in range(m):
+            for lane in range(min(8, n - first)):
+                y_by_x[i, first + lane] = y_dot[i, lane]
+        ...                                            x_dot is zero again
+
+The unit vectors are those of several numbers and arrays, one after another.  Where there are few, and how many is
+known, one strip has all of them, and its lanes are written out.
+
+Of batches, by their first axis, only the blocks where result and source belong to one example are kept; see
+`jacobian_blocks.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tapec.syntax.core import Assign, Atom, Const, For, Function, Name, Op, Store, walk
+from tapec.syntax.types import INT64, Array, Scalar
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.jacobian_blocks import APART, TOGETHER, Index, extents, loops
+from tapec.transforms.vector_forward import by_columns, lanes_type
+
+# the lanes of a strip
+WIDTH = 16
+# lanes that are written out
+_FEW = 4
+
+
+class Strips:
+    """The unit vectors of the space of some numbers and arrays."""
+
+    def __init__(self, out: Emitter, items: Sequence[Atom], function: Function, examples: str | None) -> None:
+        self.items, self.examples = tuple(items), examples
+        self.shapes = [_extents(out, item, function) for item in self.items]
+        self.sizes = [product(out, shape[1:] if examples == TOGETHER else shape) for shape in self.shapes]
+        self.offsets: list[Atom] = [Const(0)]
+        for size in self.sizes:
+            self.offsets.append(combined(out, "+", self.offsets[-1], size))
+        self.total = self.offsets.pop()
+        count = self.total.value if isinstance(self.total, Const) else None
+        self.single = isinstance(count, int) and 0 < count <= WIDTH and examples is None
+        self.width = count if self.single and isinstance(count, int) and count <= _FEW else WIDTH
+
+    def each(self, out: Emitter, body: Callable[[Emitter, list[Name], Atom], None]) -> None:
+        """Loops over the strips; `body` gets tangents, or adjoints, of all items, and the first lane's number."""
+        seeds = [self.zeros(out, item, shape) for item, shape in zip(self.items, self.shapes, strict=True)]
+        if self.single:
+            self.mark(out, seeds, Const(0), 1.0)
+            body(out, seeds, Const(0))
+            return
+        first = Name(out.fresh("first", INT64))
+        inner = out.child()
+        self.mark(inner, seeds, first, 1.0)
+        body(inner, seeds, first)
+        self.mark(inner, seeds, first, 0.0)
+        out.add(For(first.id, Const(0), self.total, Const(self.width), tuple(inner.out), span=out.span))
+
+    def zeros(self, out: Emitter, item: Atom, shape: list[Atom]) -> Name:
+        """Tangents, or adjoints, of zero in the directions of a strip."""
+        type_ = out.type_of(item)
+        kind = lanes_type(type_)
+        assert isinstance(kind, Array)
+        dims = shape[::-1] if by_columns(type_) else shape
+        made = Op("zeros", (Const(kind.dtype), *dims, Const(self.width)))
+        return out.let("unit", made, Array(kind.dtype, kind.ndim))
+
+    def mark(self, out: Emitter, seeds: list[Name], first: Atom, value: float) -> None:
+        """Make unit vectors of the zeros, or zeros of the unit vectors."""
+        for k, (item, shape, seed) in enumerate(zip(self.items, self.shapes, seeds, strict=True)):
+            type_ = out.type_of(item)
+            assert isinstance(type_, Scalar | Array)
+            element = type_ if isinstance(type_, Scalar) else type_.element
+
+            def store(inner: Emitter, index: Index, lane: Atom, seed=seed, type_=type_, element=element) -> None:
+                index = index[::-1] if by_columns(type_) else index
+                number = inner.cast(Const(value), element)
+                inner.add(Store(seed.id, (*index, lane), number, False, inner.span))
+
+            def unit(inner: Emitter, lane: Atom, place: Atom, shape=shape, store=store) -> None:
+                if self.examples == TOGETHER:
+                    rest = unravelled(inner, place, shape[1:])
+                    loops(inner, shape[:1], lambda one, example: store(one, (*example, *rest), lane))
+                else:
+                    store(inner, unravelled(inner, place, shape), lane)
+
+            self.lanes(out, k, first, unit)
+
+    def lanes(self, out: Emitter, item: int, first: Atom, body: Callable[[Emitter, Atom, Atom], None]) -> None:
+        """The lanes of a strip that belong to an item; `body` gets each, and the number of the unit vector."""
+        offset, size = self.offsets[item], self.sizes[item]
+        if self.single:
+            assert isinstance(offset, Const) and isinstance(size, Const)
+            for place in range(int(size.value)):  # type: ignore[arg-type]
+                body(out, Const(int(offset.value) + place), Const(place))  # type: ignore[arg-type]
+            return
+        shift = combined(out, "-", first, offset)
+        low: Atom = Const(0)
+        if offset != Const(0):
+            low = combined(out, "max", combined(out, "-", offset, first), Const(0))
+        high = combined(out, "min", combined(out, "-", size, shift), Const(self.width))
+        lane, inner = Name(out.fresh("lane", INT64)), out.child()
+        body(inner, lane, combined(inner, "+", shift, lane))
+        out.add(For(lane.id, low, high, Const(1), tuple(inner.out), span=out.span))
+
+    def fill(self, out: Emitter, item: int, first: Atom, block: Name, found: Name, shape: list[Atom], rows: bool) -> None:
+        """Store what the lanes of an item give, of which `shape` is that of one direction, in rows or columns."""
+        target, type_ = out.types[block.id], out.types[found.id]
+        assert isinstance(target, Array) and isinstance(type_, Array)
+        own = self.shapes[item]
+        apart = self.examples == APART
+        rest = own[1:] if self.examples else own
+
+        def one(inner: Emitter, lane: Atom, place: Atom, index: Index) -> None:
+            example: Index = ()
+            if apart:
+                number, *others = unravelled(inner, place, [own[0], product(inner, rest)])
+                example, place = (number,), others[0]
+            elif self.examples:
+                example, index = index[:1], index[1:]
+            within = unravelled(inner, place, rest)
+            number = inner.let("t", Op("load", (found, *example, *index, lane)), type_.element)
+            places = (*example, *within, *index) if rows else (*example, *index, *within)
+            inner.add(Store(block.id, places or (Const(0),), inner.cast(number, target.element), False, inner.span))
+
+        dims = shape[1:] if apart else shape
+        if rows or self.single:
+            self.lanes(out, item, first, lambda a, lane, place: loops(a, dims, lambda b, at: one(b, lane, place, at)))
+        else:
+            loops(out, dims, lambda a, at: self.lanes(a, item, first, lambda b, lane, place: one(b, lane, place, at)))
+
+
+def combined(out: Emitter, fn: str, first: Atom, second: Atom) -> Atom:
+    """An integer of two, computed now if both are known."""
+    if isinstance(first, Const) and isinstance(second, Const):
+        one, two = int(first.value), int(second.value)  # type: ignore[arg-type]
+        known = {"+": one + two, "-": one - two, "*": one * two, "max": max(one, two), "min": min(one, two)}
+        return Const(known[fn])
+    if (fn in "+-" and second == Const(0)) or (fn == "*" and second == Const(1)):
+        return first
+    if (fn == "+" and first == Const(0)) or (fn == "*" and first == Const(1)):
+        return second
+    return out.let("n", Op(fn, (first, second)), INT64)
+
+
+def product(out: Emitter, factors: Sequence[Atom]) -> Atom:
+    """The number of elements of a shape."""
+    made: Atom = Const(1)
+    for factor in factors:
+        made = combined(out, "*", made, factor)
+    return made
+
+
+def unravelled(out: Emitter, place: Atom, shape: Sequence[Atom]) -> Index:
+    """The subscripts of the element with a number, by rows."""
+    if not shape:
+        return ()
+    found: list[Atom] = []
+    for extent in reversed(shape[1:]):
+        if isinstance(place, Const) and isinstance(extent, Const):
+            whole, part = divmod(int(place.value), int(extent.value))  # type: ignore[arg-type]
+            found.append(Const(part))
+            place = Const(whole)
+        else:
+            found.append(out.let("n", Op("%", (place, extent)), INT64))
+            place = out.let("n", Op("//", (place, extent)), INT64)
+    return (place, *reversed(found))
+
+
+def _extents(out: Emitter, atom: Atom, function: Function) -> list[Atom]:
+    """The shape of a number or array; literals where the function makes it with such extents."""
+    if isinstance(atom, Name):
+        made = [stmt.value for stmt in walk(function.body) if isinstance(stmt, Assign) and stmt.target == atom.id]
+        match made:
+            case [Op(fn="empty" | "zeros", args=(_, *sizes))] if all(isinstance(size, Const) for size in sizes):
+                return list(sizes)  # type: ignore[arg-type]
+    return extents(out, atom)
