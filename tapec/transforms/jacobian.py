@@ -23,6 +23,7 @@ from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian_blocks import (
     APART,
     TOGETHER,
+    Prepared,
     Row,
     allocated,
     extents,
@@ -168,7 +169,7 @@ class _Jacobian:
             if self.mode == "forward":
                 raise
             return None
-        return Strips(self.out, [Name(source) for source in self.sources], self.function, self.examples)
+        return Strips(self.out, [Name(source) for source in self.sources], self.examples)
 
     # one run serves everything
 
@@ -199,18 +200,24 @@ class _Jacobian:
         fill(self.out, block, tangent, lambda index: index)
         return block
 
-    # strips, after a run for the shapes
+    # strips
 
     def common(self, rows: bool, columns: Strips | None) -> list[Atom]:
         """Blocks that either way fills; the shapes choose where both are there."""
         self.check_draws(True)
         out = self.out
+        row = self.row() if rows else None
+        if rows and columns is None and row is not None and row.before is not None and not self.ran:
+            # its forward sweep is a run
+            return self.by_rows(row)
         if not self.ran:
             out.extend(self.function.body[:-1])
-        grid = [[self.block(value, source) for source in self.sources] for value in self.values]
+        grid = self.grid(self.values)
         by_rows, by_columns = out.child(), out.child()
-        if rows:
-            self.fill_rows(by_rows, grid)
+        if row is not None:
+            self.fill_rows(by_rows, row, self.values, prepared(by_rows, row, self.constants), grid)
+        elif rows:
+            self.fill_single_rows(by_rows, grid)
         if columns is not None:
             self.fill_columns(by_columns, columns, grid)
         if not rows or columns is None:
@@ -219,8 +226,29 @@ class _Jacobian:
             weighted = Op("*", (Const(_ROW), self.size(self.values)))
             test = out.atom(Op("<=", (weighted, self.size(tuple(Name(source) for source in self.sources)))))
             out.add(If(test, tuple(by_rows.out), tuple(by_columns.out), self.span))
-        return [self.result(block, value, source) for value, line in zip(self.values, grid, strict=True)
-                for source, block in zip(self.sources, line, strict=True)]
+        return self.results(grid)
+
+    def by_rows(self, row: Row) -> list[Atom]:
+        """Blocks of rows, by a function that has not run by itself."""
+        pull = prepared(self.out, row, self.constants, prints=True)
+        grid = self.grid(pull.values)
+        self.fill_rows(self.out, row, pull.values, pull, grid)
+        return self.results(grid)
+
+    def grid(self, values: tuple[Atom, ...]) -> list[list[Name]]:
+        """A block for each value and source, not filled yet."""
+        return [
+            [self.block(own, value, source) for source in self.sources]
+            for own, value in zip(self.values, values, strict=True)
+        ]
+
+    def results(self, grid: list[list[Name]]) -> list[Atom]:
+        """The blocks as they are returned."""
+        return [
+            self.result(block, value, source)
+            for value, line in zip(self.values, grid, strict=True)
+            for source, block in zip(self.sources, line, strict=True)
+        ]
 
     def fill_columns(self, out: Emitter, strips: Strips, grid: list[list[Name]]) -> None:
         """Push strips of unit vectors forward, into columns of the blocks."""
@@ -229,7 +257,7 @@ class _Jacobian:
         def body(inner: Emitter, units: list[Name], first: Atom) -> None:
             bound: dict[str, Atom] = dict(zip(dots, units, strict=True))
             tangents = spliced(inner, column, bound, self.constants)
-            for value, line, tangent in zip(self.values, grid, tangents, strict=True):
+            for line, tangent in zip(grid, tangents, strict=True):
                 assert isinstance(tangent, Name)
                 shape = extents(inner, tangent)[:-1]
                 for k, block in enumerate(line):
@@ -237,34 +265,30 @@ class _Jacobian:
 
         strips.each(out, body)
 
-    def fill_rows(self, out: Emitter, grid: list[list[Name]]) -> None:
-        """Pull strips of unit vectors back, into rows of the blocks; one at a time, if that is not linear."""
-        if is_linear((self.function,)):
-            strips = Strips(out, self.values, self.function, self.examples)
-            single = replace(self.returning(self.values), again=True)
-            swept = reverse(single, self.sources, self.constants)
-            row = halves(swept, self.constants) or Row.of(swept)
-            try:
-                run = to_ssa(row.run, self.constants)
-                made, dots = vector_forward(run, row.seeds, strips.width, self.constants, linear=True)
-            except NotLinear:
-                pass
-            else:
-                self.fill_strips(out, strips, replace(row, run=made), dots, grid)
-                return
-        for value, line in zip(self.values, grid, strict=True):
-            swept = reverse(self.returning((value,)), self.sources, self.constants)
-            fill_rows(out, value, halves(swept, self.constants) or Row.of(swept), line, self.constants, self.examples)
+    def row(self) -> Row | None:
+        """How adjoints of all values are pulled back in lanes; None if that is not linear."""
+        if not is_linear((self.function,)):
+            return None
+        swept = reverse(replace(self.returning(self.values), again=True), self.sources, self.constants)
+        row = halves(swept, self.constants) or Row.of(swept)
+        row = replace(row, run=to_ssa(row.run, self.constants))
+        try:
+            vector_forward(row.run, row.seeds, 1, self.constants, linear=True)
+        except NotLinear:
+            return None
+        return row
 
-    def fill_strips(
-        self, out: Emitter, strips: Strips, row: Row, dots: tuple[str, ...], grid: list[list[Name]]
+    def fill_rows(
+        self, out: Emitter, row: Row, values: tuple[Atom, ...], pull: Prepared, grid: list[list[Name]]
     ) -> None:
-        pull = prepared(out, row, self.constants)
+        """Pull strips of unit vectors back, into rows of the blocks."""
+        strips = Strips(out, values, self.examples)
+        made, dots = vector_forward(row.run, row.seeds, strips.width, self.constants, linear=True)
         # of the adjoints themselves nothing but the shapes is asked for
-        shapes = {seed: value for seed, value in zip(row.seeds, self.values, strict=True)}
+        shapes = dict(zip(row.seeds, values, strict=True))
 
         def body(inner: Emitter, units: list[Name], first: Atom) -> None:
-            adjoints = pull(inner, shapes | dict(zip(dots, units, strict=True)))
+            adjoints = pull.run(inner, made, shapes | dict(zip(dots, units, strict=True)))
             for k, line in enumerate(grid):
                 for block, adjoint in zip(line, adjoints, strict=True):
                     assert isinstance(adjoint, Name)
@@ -273,8 +297,14 @@ class _Jacobian:
 
         strips.each(out, body)
 
-    def block(self, value: Atom, source: str) -> Name:
-        label = f"{value.id if isinstance(value, Name) else 'result'}_by_{source}"
+    def fill_single_rows(self, out: Emitter, grid: list[list[Name]]) -> None:
+        """Pull unit vectors back one at a time, into rows of the blocks."""
+        for value, line in zip(self.values, grid, strict=True):
+            swept = reverse(self.returning((value,)), self.sources, self.constants)
+            fill_rows(out, value, halves(swept, self.constants) or Row.of(swept), line, self.constants, self.examples)
+
+    def block(self, own: Atom, value: Atom, source: str) -> Name:
+        label = f"{own.id if isinstance(own, Name) else 'result'}_by_{source}"
         type_ = self.out.types[source]
         assert isinstance(type_, Scalar | Array)
         made = allocated(self.out, label, value, Name(source), type_.dtype, self.examples is not None)

@@ -69,7 +69,7 @@ def fill_rows(
     (seed,) = row.seeds
 
     def body(inner: Emitter, unit: Atom, index: Index) -> None:
-        for block, adjoint in zip(blocks, pull(inner, {seed: unit}), strict=True):
+        for block, adjoint in zip(blocks, pull.run(inner, row.run, {seed: unit}), strict=True):
             if examples == TOGETHER:
                 fill(inner, block, adjoint, lambda rest: (rest[0], *index, *rest[1:]))
             else:
@@ -78,21 +78,31 @@ def fill_rows(
     directions(out, f"{seed}_unit", value, row.run, body, examples)
 
 
-def prepared(out: Emitter, row: Row, constants: frozenset[str]) -> Callable[[Emitter, dict[str, Atom]], tuple[Atom, ...]]:
-    """Write what needs to run only once; what writes the rest, given what some parameters are."""
-    first: dict[str, Atom] = {}
-    if row.before is not None:
-        results = spliced(out, row.before, {}, constants)
-        residuals = (*row.kept, *row.state)
-        first = dict(zip(residuals, results[len(results) - len(residuals) :], strict=True))
+@dataclass(frozen=True)
+class Prepared:
+    """A `Row` whose first part has been written: the results, and what the rest reads."""
 
-    def pull(inner: Emitter, given: dict[str, Atom]) -> tuple[Atom, ...]:
-        bound = {name: first[name] for name in row.kept} | given
-        for name in row.state:
-            bound[name] = inner.let(name, Op("copy", (first[name],)), row.run.types[name])
-        return spliced(inner, row.run, bound, constants)
+    row: Row
+    values: tuple[Atom, ...]
+    first: dict[str, Atom]
+    constants: frozenset[str]
 
-    return pull
+    def run(self, out: Emitter, function: Function, given: dict[str, Atom]) -> tuple[Atom, ...]:
+        """Write the rest, which may do more than the row's own, given what some parameters are."""
+        bound = {name: self.first[name] for name in self.row.kept} | given
+        for name in self.row.state:
+            bound[name] = out.let(name, Op("copy", (self.first[name],)), function.types[name])
+        return spliced(out, function, bound, self.constants)
+
+
+def prepared(out: Emitter, row: Row, constants: frozenset[str], prints: bool = False) -> Prepared:
+    """Write what needs to run only once."""
+    if row.before is None:
+        return Prepared(row, (), {}, constants)
+    results = spliced(out, row.before, {}, constants, prints)
+    residuals = (*row.kept, *row.state)
+    count = len(results) - len(residuals)
+    return Prepared(row, results[:count], dict(zip(residuals, results[count:], strict=True)), constants)
 
 
 def directions(

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tapec.syntax.core import Assign, Atom, Const, For, Function, Name, Op, Store, walk
+from tapec.syntax.core import Assign, Atom, Const, For, Name, Op, Store, walk
 from tapec.syntax.types import INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian_blocks import APART, TOGETHER, Index, extents, loops
 from tapec.transforms.vector_forward import by_columns, lanes_type
 
 # the lanes of a strip
-WIDTH = 16
+WIDTH = 8
 # lanes that are written out
 _FEW = 4
 
@@ -35,9 +35,9 @@ _FEW = 4
 class Strips:
     """The unit vectors of the space of some numbers and arrays."""
 
-    def __init__(self, out: Emitter, items: Sequence[Atom], function: Function, examples: str | None) -> None:
+    def __init__(self, out: Emitter, items: Sequence[Atom], examples: str | None) -> None:
         self.items, self.examples = tuple(items), examples
-        self.shapes = [_extents(out, item, function) for item in self.items]
+        self.shapes = [_extents(out, item) for item in self.items]
         self.sizes = [product(out, shape[1:] if examples == TOGETHER else shape) for shape in self.shapes]
         self.offsets: list[Atom] = [Const(0)]
         for size in self.sizes:
@@ -49,17 +49,33 @@ class Strips:
 
     def each(self, out: Emitter, body: Callable[[Emitter, list[Name], Atom], None]) -> None:
         """Loops over the strips; `body` gets tangents, or adjoints, of all items, and the first lane's number."""
-        seeds = [self.zeros(out, item, shape) for item, shape in zip(self.items, self.shapes, strict=True)]
         if self.single:
-            self.mark(out, seeds, Const(0), 1.0)
-            body(out, seeds, Const(0))
+            body(out, [self.units(out, item) for item in range(len(self.items))], Const(0))
             return
+        seeds = [self.zeros(out, item, shape) for item, shape in zip(self.items, self.shapes, strict=True)]
         first = Name(out.fresh("first", INT64))
         inner = out.child()
         self.mark(inner, seeds, first, 1.0)
         body(inner, seeds, first)
         self.mark(inner, seeds, first, 0.0)
         out.add(For(first.id, Const(0), self.total, Const(self.width), tuple(inner.out), span=out.span))
+
+    def units(self, out: Emitter, item: int) -> Name:
+        """The unit vectors of the only strip, element by element."""
+        like, shape = self.items[item], self.shapes[item]
+        type_ = out.type_of(like)
+        kind = lanes_type(type_)
+        assert isinstance(kind, Array) and isinstance(self.offsets[item], Const)
+        dims = shape[::-1] if by_columns(type_) else shape
+        made = Op("empty", (Const(kind.dtype), *dims, Const(self.width)))
+        seed = out.let("unit", made, Array(kind.dtype, kind.ndim))
+        for place in range(int(self.sizes[item].value)):  # type: ignore[arg-type, union-attr]
+            index = unravelled(out, Const(place), shape)
+            index = index[::-1] if by_columns(type_) else index
+            for lane in range(self.width):
+                number = out.cast(Const(float(lane == int(self.offsets[item].value) + place)), kind.element)  # type: ignore[arg-type, union-attr]
+                out.add(Store(seed.id, (*index, Const(lane)), number, False, out.span))
+        return seed
 
     def zeros(self, out: Emitter, item: Atom, shape: list[Atom]) -> Name:
         """Tangents, or adjoints, of zero in the directions of a strip."""
@@ -172,10 +188,10 @@ def unravelled(out: Emitter, place: Atom, shape: Sequence[Atom]) -> Index:
     return (place, *reversed(found))
 
 
-def _extents(out: Emitter, atom: Atom, function: Function) -> list[Atom]:
-    """The shape of a number or array; literals where the function makes it with such extents."""
+def _extents(out: Emitter, atom: Atom) -> list[Atom]:
+    """The shape of a number or array; literals where it has been made with such extents."""
     if isinstance(atom, Name):
-        made = [stmt.value for stmt in walk(function.body) if isinstance(stmt, Assign) and stmt.target == atom.id]
+        made = [stmt.value for stmt in walk(out.out) if isinstance(stmt, Assign) and stmt.target == atom.id]
         match made:
             case [Op(fn="empty" | "zeros", args=(_, *sizes))] if all(isinstance(size, Const) for size in sizes):
                 return list(sizes)  # type: ignore[arg-type]
