@@ -39,7 +39,7 @@ from tapec.errors import CompilationError, TapecError
 from tapec.optimise.driver import watched
 from tapec.transforms.checkpoint_schedule import CHANGED
 from tapec_runtime.aliasing import AliasedArguments
-from tests.levels import check_options, check_second
+from tests.levels import check_jacobians, check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.stages import check_stages
 from tests.verified import Verified
@@ -177,6 +177,8 @@ def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
                     raise
         if seed % 10 == 0:
             check_second(program, args, derivative)
+        if seed % 10 == 5:
+            check_jacobians(program, args, derivative)
 
     try:
         compared = check(program, args, original=compiled, skip_kinks=True, compiled="reverse", also=also)

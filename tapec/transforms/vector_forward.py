@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tapec.analyses.activity import is_callee, outputs
-from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
+from tapec.analyses.aliases import ALLOCATIONS, PRODUCTS, VIEWS, is_memory
 from tapec.frontend.numba_types import subscript_type
 from tapec.frontend.values import Sym, Tup
 from tapec.rules.formula import CONSTANTS
@@ -525,13 +525,15 @@ class _VectorForward(Forward):
 
     def primitive(self, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], emitter: Emitter) -> None:
         result = tuple(Name(t) for t in targets)
-        own = [target for target in targets if target in self.activity]
-        for target in own:
-            dot = self.dot(target, emitter)
-            if isinstance(self.types[target], Array):
+        for target in targets:
+            if target in self.activity and isinstance(self.types[target], Array):
+                dot = self.dot(target, emitter)
                 self.protect((dot,), emitter)
                 self.types[dot] = replace(self.types[dot], layout="C")  # type: ignore[type-var]
                 self.zeros("", target, emitter, dot)
+        if fn in PRODUCTS:
+            self.product(*args, *targets, emitter)  # type: ignore[arg-type]
+            return
         inner, lane = self.each_lane(emitter)
         dots: list[Atom | None] = []
         for arg in args:
@@ -545,6 +547,53 @@ class _VectorForward(Forward):
             if target in self.activity and isinstance(item, Sym):
                 self.put(target, item.atom, lane, inner)
         self.close(inner, lane, emitter)
+
+    def product(self, left: Name, right: Name, target: str, emitter: Emitter) -> None:
+        """A product of vectors and matrices, as loops in which lanes are innermost."""
+        self.flush(emitter)
+        a, b = self.types[left.id], self.types[right.id]
+        assert isinstance(a, Array) and isinstance(b, Array)
+        result = self.types[target]
+        assert isinstance(result, Scalar | Array)
+        element = result if isinstance(result, Scalar) else result.element
+        extents = {
+            axis: emitter.let("n", Op("dim", (name, Const(k))), INT64)
+            for axis, name, k in (
+                *([("i", left, 0)] if a.ndim == 2 else []),
+                ("k", left, a.ndim - 1),
+                *([("j", right, 1)] if b.ndim == 2 else []),
+            )
+        }
+        index = {axis: Name(emitter.fresh(axis, INT64)) for axis in extents}
+        rows, columns = ([index[axis]] if axis in index else [] for axis in "ij")
+        places = {0: (*rows, index["k"]), 1: (index["k"], *columns)}
+        dot = self.dot(target, emitter)
+        if isinstance(result, Scalar):
+            self.lane(Assign(dot, zero_of(element), emitter.span))
+            self.flush(emitter)
+        inner = emitter.child()
+        for k, (one, other) in enumerate(((left, right), (right, left))):
+            tangent = self.tangent(one, inner)
+            if not isinstance(tangent, Name):
+                continue
+            factor = inner.let("t", Op("load", (other, *places[1 - k])), self.types[other.id].element)  # type: ignore[union-attr]
+            item = self.let(
+                Op("load", (tangent, *self.places(one.id, places[k]), _LANE)),
+                self.types[one.id].element,  # type: ignore[union-attr]
+                inner,
+            )
+            term = self.number(Op("*", (item, factor)), inner, element)
+            if isinstance(result, Scalar):
+                self.lane(Assign(dot, Op("+", (Name(dot), term)), inner.span))
+            else:
+                place = self.places(target, (*rows, *columns))
+                self.lane(Store(dot, (*place, _LANE), term, True, inner.span))
+        self.flush(inner)
+        body: Block = tuple(inner.out)
+        for axis in "jki":
+            if axis in extents:
+                body = (For(index[axis].id, Const(0), extents[axis], Const(1), body, span=emitter.span),)
+        emitter.extend(body)
 
     def of_lane(self, name: str, dot: Name, lane: Name, out: Emitter) -> Atom:
         """The tangent of a number or array in one lane, as the program would have it."""
