@@ -252,11 +252,11 @@ class _Jacobian:
 
     def fill_columns(self, out: Emitter, strips: Strips, grid: list[list[Name]]) -> None:
         """Push strips of unit vectors forward, into columns of the blocks."""
-        column, dots = vector_forward(self.returning(self.values), self.sources, strips.width, self.constants)
+        made = vector_forward(self.returning(self.values), self.sources, strips.width, self.constants)
 
         def body(inner: Emitter, units: list[Name], first: Atom) -> None:
-            bound: dict[str, Atom] = dict(zip(dots, units, strict=True))
-            tangents = spliced(inner, column, bound, self.constants)
+            bound: dict[str, Atom] = dict(zip(made.dots, units, strict=True))
+            tangents = spliced(inner, made.function, bound, self.constants)
             for line, tangent in zip(grid, tangents, strict=True):
                 assert isinstance(tangent, Name)
                 shape = extents(inner, tangent)[:-1]
@@ -283,17 +283,22 @@ class _Jacobian:
     ) -> None:
         """Pull strips of unit vectors back, into rows of the blocks."""
         strips = Strips(out, values, self.examples)
-        made, dots = vector_forward(row.run, row.seeds, strips.width, self.constants, linear=True)
+        # the lanes of a single strip are the rows of a block
+        whole = strips.single and len(values) == 1
+        made = vector_forward(row.run, row.seeds, strips.width, self.constants, linear=True, leading=whole)
         # of the adjoints themselves nothing but the shapes is asked for
         shapes = dict(zip(row.seeds, values, strict=True))
 
         def body(inner: Emitter, units: list[Name], first: Atom) -> None:
-            adjoints = pull.run(inner, made, shapes | dict(zip(dots, units, strict=True)))
-            for k, line in enumerate(grid):
-                for block, adjoint in zip(line, adjoints, strict=True):
-                    assert isinstance(adjoint, Name)
-                    shape = extents(inner, adjoint)[:-1]
-                    strips.fill(inner, k, first, block, adjoint, shape, rows=True)
+            adjoints = pull.run(inner, made.function, shapes | dict(zip(made.dots, units, strict=True)))
+            for place, (adjoint, leads) in enumerate(zip(adjoints, made.first, strict=True)):
+                assert isinstance(adjoint, Name)
+                for k, line in enumerate(grid):
+                    if leads:
+                        line[place] = strips.whole(inner, adjoint)
+                    else:
+                        shape = extents(inner, adjoint)[:-1]
+                        strips.fill(inner, k, first, line[place], adjoint, shape, rows=True)
 
         strips.each(out, body)
 

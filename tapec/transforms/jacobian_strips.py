@@ -124,7 +124,23 @@ class Strips:
         body(inner, lane, combined(inner, "+", shift, lane))
         out.add(For(lane.id, low, high, Const(1), tuple(inner.out), span=out.span))
 
-    def fill(self, out: Emitter, item: int, first: Atom, block: Name, found: Name, shape: list[Atom], rows: bool) -> None:
+    def whole(self, out: Emitter, found: Name) -> Name:
+        """What a single strip gives of the only item, lanes first, as a block of rows."""
+        (shape,) = self.shapes
+        type_ = out.types[found.id]
+        assert isinstance(type_, Array)
+        if len(shape) == 1 and self.width == shape[0].value:  # type: ignore[union-attr]
+            return found
+        rest = extents(out, found)[1:]
+        if self.sizes[0] != Const(self.width):
+            kept = Op("slice", (Const(None), self.sizes[0], Const(None)))
+            found = out.let("t", Op("view", (found, kept)), type_)
+        made = Array(type_.dtype, len(shape) + len(rest))
+        return out.let("t", Op("reshape", (found, *shape, *rest)), made)
+
+    def fill(
+        self, out: Emitter, item: int, first: Atom, block: Name, found: Name, shape: list[Atom], rows: bool
+    ) -> None:
         """Store what the lanes of an item give, of which `shape` is that of one direction, in rows or columns."""
         target, type_ = out.types[block.id], out.types[found.id]
         assert isinstance(target, Array) and isinstance(type_, Array)

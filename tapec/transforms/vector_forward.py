@@ -24,10 +24,11 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.1 (vector forward
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import is_callee, outputs
-from tapec.analyses.aliases import ALLOCATIONS, PRODUCTS, VIEWS, is_memory
+from tapec.analyses.aliases import ALLOCATIONS, PRODUCTS, VIEWS, aliases, is_memory
+from tapec.errors import Span
 from tapec.frontend.numba_types import subscript_type
 from tapec.frontend.values import Sym, Tup
 from tapec.rules.formula import CONSTANTS
@@ -37,6 +38,7 @@ from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
+    Break,
     Call,
     Const,
     Expr,
@@ -47,10 +49,12 @@ from tapec.syntax.core import (
     Name,
     Op,
     Push,
+    Raise,
     Return,
     Stmt,
     Store,
     map_blocks,
+    may_leave,
     mentions,
     reads,
     substitute,
@@ -77,19 +81,57 @@ def vector_forward(
     width: int,
     constants: frozenset[str] = frozenset(),
     linear: bool = False,
-) -> tuple[Function, tuple[str, ...]]:
+    leading: bool = False,
+) -> Vectors:
     """The function that also takes tangents of `sources` in `width` directions, and returns those of its results.
 
     The directions are the last axis of each tangent, that of a number included.  A source in the order of columns has
-    the tangent of its transpose.  Returns the function and the parameters for the tangents.
+    the tangent of its transpose.
 
-    linear  the function is linear in the sources, whose values are not used
-    raises  NotLinear  where it is not
+    linear   the function is linear in the sources, whose values are not used
+    leading  the directions are the first axis of results, where nothing but their elements is used
+    raises   NotLinear  where it is not
     """
     worker = _VectorForward(function, sources, constants, width)
     worker.linear = linear
+    if leading:
+        worker.leading = _simple_results(function)
     made = worker.run("column")
-    return made, made.params[len(function.params) :]
+    first = tuple(isinstance(value, Name) and value.id in worker.leading for value in function.results)
+    return Vectors(made, made.params[len(function.params) :], first)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A function of tangents in several directions.
+
+    dots   its parameters for the tangents of the sources
+    first  for each result whether the directions are the first axis of its tangents
+    """
+
+    function: Function
+    dots: tuple[str, ...]
+    first: tuple[bool, ...]
+
+
+def _simple_results(function: Function) -> frozenset[str]:
+    """Names of arrays that are returned, and of views of them, of which nothing but elements is used."""
+    classes = aliases(function)
+    found = {classes.find(v.id) for v in function.results if isinstance(v, Name) and is_memory(function.types[v.id])}
+    members = [name for name, type_ in function.types.items() if is_memory(type_) and classes.find(name) in found]
+    found -= {classes.find(n) for n in members if by_columns(function.types[n]) or n in function.params}
+    for stmt in walk(function.body):
+        match stmt:
+            case Assign(value=Op(fn="load" | "dim" | "view")) | Return():
+                continue
+            case Assign(value=Op(fn="empty" | "zeros") | Name()):
+                continue
+            case Store(value=value):
+                used: Sequence[str] = [value.id] if isinstance(value, Name) else []
+            case _:
+                used = (*reads(stmt), *writes(stmt))
+        found -= {classes.find(name) for name in used if is_memory(function.types.get(name))}
+    return frozenset(name for name in members if classes.find(name) in found)
 
 
 def vector_callee(function: Function, constants: frozenset[str], width: int) -> Function:
@@ -130,6 +172,8 @@ class _VectorForward(Forward):
         # the arrays that hold such numbers between loops over lanes
         self.buffers: dict[str, str] = {}
         self.loops: set[int] = set()
+        # arrays of whose tangents the lanes are the first axis
+        self.leading: frozenset[str] = frozenset()
         # values that depend on the sources of a linear program
         self.skipped: set[str] = set()
 
@@ -307,7 +351,7 @@ class _VectorForward(Forward):
                 if array not in self.activity or not self.linear:
                     emitter.add(stmt)
             case If() | For() | Loop():
-                if not self.involved(stmt):
+                if not self.involved(stmt) and not may_leave((stmt,)):
                     self.protect(written_in((stmt,)), emitter)
                     emitter.add(stmt)
                     return
@@ -333,6 +377,9 @@ class _VectorForward(Forward):
             case Return(values=values):
                 self.flush(emitter)
                 emitter.add(Return(tuple(self.results(values, emitter)), stmt.span))
+            case Break() | Raise():
+                self.flush(emitter)
+                emitter.add(stmt)
             case _:
                 emitter.add(stmt)
 
@@ -359,11 +406,21 @@ class _VectorForward(Forward):
         assert isinstance(type_, Array)
         item = self.number(zero_of(type_.element) if dot is None else dot, emitter, type_.element)
         index = self.places(stmt.array, stmt.index)
-        self.lane(Store(shadow, (*index, _LANE), item, stmt.accumulate, stmt.span))
+        self.lane(Store(shadow, index, item, stmt.accumulate, self.tested(stmt.array, stmt.span)))
 
-    def places(self, array: str, index: Sequence[Atom]) -> tuple[Atom, ...]:
-        """The subscripts of an element, without that of the lane, in the tangent of an array."""
-        return tuple(reversed(index)) if by_columns(self.types[array]) else tuple(index)
+    def places(self, array: str, index: Sequence[Atom], lane: Atom | None = None) -> tuple[Atom, ...]:
+        """The subscripts of an element in the tangent of an array, by default that of the loop's lane."""
+        lane = _LANE if lane is None else lane
+        if array in self.leading:
+            return (lane, *index)
+        return (*(reversed(index) if by_columns(self.types[array]) else index), lane)
+
+    def tested(self, array: str, span: Span | None) -> Span | None:
+        """Where the subscripts of an element, or view, of an array's tangent come from, with the axes to be tested."""
+        type_ = self.types[array]
+        if span is None or not span.open or not isinstance(type_, Array) or not by_columns(type_):
+            return span
+        return replace(span, open=tuple(type_.ndim - 1 - axis for axis in span.open))
 
     def assign(self, stmt: Assign, emitter: Emitter) -> None:
         target, value = stmt.target, stmt.value
@@ -388,13 +445,14 @@ class _VectorForward(Forward):
         match value:
             case Op(fn="load", args=(Name(id=array), *index)):
                 places = self.places(array, index)  # type: ignore[arg-type]
-                self.lane(Assign(dot, Op("load", (Name(self.dot(array, emitter)), *places, _LANE)), stmt.span))
+                item = Op("load", (Name(self.dot(array, emitter)), *places))
+                self.lane(Assign(dot, item, self.tested(array, stmt.span)))
             case Op(fn="pop", args=(Name(id=stack),)):
                 inner, lane = self.each_lane(emitter)
                 # what was appended last comes first
                 place = inner.let("t", Op("-", (Const(int(self.width.value) - 1), lane)), INT64)  # type: ignore[arg-type]
-                item = inner.let("t", Op("pop", (Name(self.dot(stack, emitter)),)), type_)
-                inner.add(Store(self.buffer(dot, emitter), (place,), item, False, stmt.span))
+                popped = inner.let("t", Op("pop", (Name(self.dot(stack, emitter)),)), type_)
+                inner.add(Store(self.buffer(dot, emitter), (place,), popped, False, stmt.span))
                 self.close(inner, lane, emitter)
             case _:
                 tangent = self.number(self.scalar_tangent(stmt, emitter), emitter, type_)
@@ -407,10 +465,15 @@ class _VectorForward(Forward):
         type_ = self.types[array]
         assert isinstance(type_, Array)
         dims: list[Expr] = [emitter.let("n", Op("dim", (Name(array), Const(k))), INT64) for k in range(type_.ndim)]
-        dims = dims[::-1] if by_columns(type_) else dims
         name = name or emitter.fresh(base, Array(type_.dtype, type_.ndim + 1))
-        emitter.assign(name, Op("zeros", (Const(type_.dtype), *dims, self.width)))
+        emitter.assign(name, Op("zeros", (Const(type_.dtype), *self.extents(array, dims))))
         return name
+
+    def extents(self, array: str, dims: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The shape of the tangents of an array."""
+        if array in self.leading:
+            return (self.width, *dims)
+        return (*(reversed(dims) if by_columns(self.types[array]) else dims), self.width)
 
     def in_order(self, dot: Name, type_: Type, wanted: Type, emitter: Emitter) -> Name:
         """The tangent of an array, with the axes that it has for another type."""
@@ -440,8 +503,7 @@ class _VectorForward(Forward):
         assert isinstance(value, Op)
         if value.fn in ALLOCATIONS:
             dtype, *dims = value.args
-            dims = dims[::-1] if by_columns(type_) else dims
-            emitter.assign(dot, Op("zeros", (dtype, *dims, self.width)))
+            emitter.assign(dot, Op("zeros", (dtype, *self.extents(target, dims))))
         elif value.fn in VIEWS:
             made = self.view(value, target, emitter)
             self.types[dot] = emitter.types[made.id] if isinstance(made, Name) else self.types[dot]
@@ -487,7 +549,7 @@ class _VectorForward(Forward):
             order = [axis.value for axis in args if isinstance(axis, Const)]
             places = [rank - 1 - int(axis) if by_columns(type_) else int(axis) for axis in order]  # type: ignore[arg-type]
             return Op("permute", (dot, *map(Const, (*places, rank))))
-        subs = list(args)
+        subs = [_ALL, *args] if owner.id in self.leading else list(args)
         order_of = type_
         if by_columns(type_) and Const(None) in subs:
             order_of = replace(type_, layout="A")
@@ -497,7 +559,10 @@ class _VectorForward(Forward):
             while len(subs) > 1 and subs[-1] == _ALL:
                 subs.pop()
         kind = subscript_type(emitter.types[dot.id], subs)
+        span = emitter.span
+        emitter.span = self.tested(owner.id, span) if by_columns(order_of) else span
         seen = emitter.let(f"{target}_dot", Op("view", (dot, *subs)), kind)
+        emitter.span = span
         # what is left of an array in the order of columns is in that order
         now = replace(wanted, layout="F") if by_columns(order_of) else replace(wanted, layout="A")
         return self.in_order(seen, now, wanted, emitter)
@@ -578,7 +643,7 @@ class _VectorForward(Forward):
                 continue
             factor = inner.let("t", Op("load", (other, *places[1 - k])), self.types[other.id].element)  # type: ignore[union-attr]
             item = self.let(
-                Op("load", (tangent, *self.places(one.id, places[k]), _LANE)),
+                Op("load", (tangent, *self.places(one.id, places[k]))),
                 self.types[one.id].element,  # type: ignore[union-attr]
                 inner,
             )
@@ -586,8 +651,7 @@ class _VectorForward(Forward):
             if isinstance(result, Scalar):
                 self.lane(Assign(dot, Op("+", (Name(dot), term)), inner.span))
             else:
-                place = self.places(target, (*rows, *columns))
-                self.lane(Store(dot, (*place, _LANE), term, True, inner.span))
+                self.lane(Store(dot, self.places(target, (*rows, *columns)), term, True, inner.span))
         self.flush(inner)
         body: Block = tuple(inner.out)
         for axis in "jki":
@@ -605,7 +669,7 @@ class _VectorForward(Forward):
         made = out.let(f"{name}_dot", Op("empty", (Const(type_.dtype), *dims)), Array(type_.dtype, type_.ndim))
 
         def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
-            item = inner.let("t", Op("load", (dot, *self.places(name, index), lane)), type_.element)
+            item = inner.let("t", Op("load", (dot, *self.places(name, index, lane))), type_.element)
             inner.add(Store(made.id, index, item, False, out.span))
 
         out.each(made.id, body)
@@ -623,8 +687,7 @@ class _VectorForward(Forward):
 
         def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
             number = inner.let("t", Op("load", (item, *index)), own.element)
-            place = (*self.places(target, index), lane)
-            inner.add(Store(dot, place, inner.cast(number, type_.element), False, out.span))
+            inner.add(Store(dot, self.places(target, index, lane), inner.cast(number, type_.element), False, out.span))
 
         out.each(item.id, body)
 
@@ -685,10 +748,10 @@ _LANE = Name("lane of the loop")
 
 def _with_lane(stmt: Stmt, lane: Name) -> Stmt:
     match stmt:
-        case Store(index=(*index, last)) if last == _LANE:
-            return replace(stmt, index=(*index, lane))
-        case Assign(value=Op(fn="load", args=(*args, last))) if last == _LANE:
-            return replace(stmt, value=Op("load", (*args, lane)))
+        case Store(index=index):
+            return replace(stmt, index=tuple(lane if sub == _LANE else sub for sub in index))
+        case Assign(value=Op(fn="load", args=args)):
+            return replace(stmt, value=Op("load", tuple(lane if arg == _LANE else arg for arg in args)))
     return stmt
 
 
