@@ -280,6 +280,12 @@ class Forward:
     def primitive(self, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], emitter: Emitter) -> None:
         result = tuple(Name(t) for t in targets)
         dots = [self.tangent(arg, emitter) if isinstance(arg, Name) else None for arg in args]
+        if not any(dots):
+            # active by another array that the name may stand for
+            for target in targets:
+                if target in self.activity:
+                    emitter.assign(self.dot(target, emitter), Name(emitter.zeros_like("zero", target)))
+            return
         y = result if len(result) > 1 else result[0]
         block, value = lower_rule(emitter, PRIMITIVES[fn].tangent, [y, *args, *dots])
         emitter.extend(block)

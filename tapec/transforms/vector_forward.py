@@ -599,6 +599,9 @@ class _VectorForward(Forward):
         if fn in PRODUCTS:
             self.product(*args, *targets, emitter)  # type: ignore[arg-type]
             return
+        if not any(isinstance(arg, Name) and arg.id in self.activity for arg in args):
+            # active by another array that the name may stand for
+            return
         inner, lane = self.each_lane(emitter)
         dots: list[Atom | None] = []
         for arg in args:
