@@ -26,7 +26,7 @@ from tapec.optimise.buffers.redundant_loads import drop_redundant_loads
 from tapec.optimise.buffers.row_copies import drop_row_copies
 from tapec.optimise.buffers.row_store_hoisting import hoist_row_stores
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
-from tapec.optimise.buffers.stack_arrays import use_stack_arrays
+from tapec.optimise.buffers.stack_allocation import use_stack_arrays
 from tapec.optimise.buffers.tuple_lists import join_lists
 from tapec.optimise.buffers.zero_fill import fuse_zero_fills
 from tapec.optimise.buffers.zero_fill_choices import fuse_chosen_zero_fills

@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tapec.syntax.core import Assign, Atom, Const, For, Name, Op, Store, walk
-from tapec.syntax.types import INT64, Array, Scalar
+from tapec.syntax.types import INT64, Array
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian_blocks import APART, TOGETHER, Index, extents, loops
-from tapec.transforms.vector_forward import by_columns, lanes_type
+from tapec.transforms.lane_loops import by_columns, lanes_type
 
 # the lanes of a strip
 WIDTH = 8
@@ -88,24 +88,28 @@ class Strips:
 
     def mark(self, out: Emitter, seeds: list[Name], first: Atom, value: float) -> None:
         """Make unit vectors of the zeros, or zeros of the unit vectors."""
-        for k, (item, shape, seed) in enumerate(zip(self.items, self.shapes, seeds, strict=True)):
-            type_ = out.type_of(item)
-            assert isinstance(type_, Scalar | Array)
-            element = type_ if isinstance(type_, Scalar) else type_.element
+        for k, seed in enumerate(seeds):
+            self.mark_item(out, k, seed, first, value)
 
-            def store(inner: Emitter, index: Index, lane: Atom, seed=seed, type_=type_, element=element) -> None:
-                index = index[::-1] if by_columns(type_) else index
-                number = inner.cast(Const(value), element)
-                inner.add(Store(seed.id, (*index, lane), number, False, inner.span))
+    def mark_item(self, out: Emitter, item: int, seed: Name, first: Atom, value: float) -> None:
+        """The same for one item."""
+        type_, shape = out.type_of(self.items[item]), self.shapes[item]
+        kind = out.types[seed.id]
+        assert isinstance(kind, Array)
 
-            def unit(inner: Emitter, lane: Atom, place: Atom, shape=shape, store=store) -> None:
-                if self.examples == TOGETHER:
-                    rest = unravelled(inner, place, shape[1:])
-                    loops(inner, shape[:1], lambda one, example: store(one, (*example, *rest), lane))
-                else:
-                    store(inner, unravelled(inner, place, shape), lane)
+        def store(inner: Emitter, index: Index, lane: Atom) -> None:
+            index = index[::-1] if by_columns(type_) else index
+            number = inner.cast(Const(value), kind.element)
+            inner.add(Store(seed.id, (*index, lane), number, False, inner.span))
 
-            self.lanes(out, k, first, unit)
+        def unit(inner: Emitter, lane: Atom, place: Atom) -> None:
+            if self.examples == TOGETHER:
+                rest = unravelled(inner, place, shape[1:])
+                loops(inner, shape[:1], lambda one, example: store(one, (*example, *rest), lane))
+            else:
+                store(inner, unravelled(inner, place, shape), lane)
+
+        self.lanes(out, item, first, unit)
 
     def lanes(self, out: Emitter, item: int, first: Atom, body: Callable[[Emitter, Atom, Atom], None]) -> None:
         """The lanes of a strip that belong to an item; `body` gets each, and the number of the unit vector."""

@@ -113,7 +113,8 @@ def table(only: tuple[str, ...], seconds: float) -> tuple[list[dict[str, Any]], 
         if only and not any(part in row.name for part in only):
             continue
         args = row.make(np.random.default_rng(1))
-        calls = {"primal": functools.partial(njit(row.f), *args), "tapec": functools.partial(row.jacobian, *args)}
+        calls: dict[str, Call] = {"primal": functools.partial(njit(row.f), *args)}
+        calls["tapec"] = functools.partial(row.jacobian, *args)
         if row.by_hand is not None:
             calls["by hand"] = functools.partial(row.by_hand, *row.make(np.random.default_rng(1)))
         if jax is not None and row.name in jax:
