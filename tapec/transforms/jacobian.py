@@ -1,7 +1,7 @@
-"""Jacobians: the derivatives of a function's results by its sources, a row or a column at a time.
+"""Jacobians: the derivatives of a function's results by its sources, in strips of rows or columns.
 
-By rows, a reverse sweep runs once for each element of a result; by columns, the function with its
-tangents runs once for each element of a source.  Before that the function runs by itself, for
+By rows, a reverse sweep pulls unit vectors of the results back, several at once; by columns, the function runs with
+the tangents of several elements of its sources.  Before that the function runs by itself, for
 the shapes.  All its runs must be alike: it works on copies of arrays that it writes, prints
 once, and may not draw random numbers.
 
