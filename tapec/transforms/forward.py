@@ -53,10 +53,10 @@ def forward(
     Parameters `x_dot` follow the parameters, in the order of `sources`; each result of float type
     is followed by its tangent.
     """
-    return Forward(function, sources, constants).run(name or f"{function.name}_jvp")
+    return ForwardMode(function, sources, constants).run(name or f"{function.name}_jvp")
 
 
-class Forward:
+class ForwardMode:
     """One function on its way to its tangent; `vector_forward.py` has it for several directions at once."""
 
     def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> None:

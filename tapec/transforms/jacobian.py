@@ -23,7 +23,7 @@ from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian_blocks import (
     APART,
     TOGETHER,
-    Prepared,
+    BegunRow,
     Row,
     allocated,
     extents,
@@ -279,7 +279,7 @@ class _Jacobian:
         return row
 
     def fill_rows(
-        self, out: Emitter, row: Row, values: tuple[Atom, ...], pull: Prepared, grid: list[list[Name]]
+        self, out: Emitter, row: Row, values: tuple[Atom, ...], pull: BegunRow, grid: list[list[Name]]
     ) -> None:
         """Pull strips of unit vectors back, into rows of the blocks."""
         strips = Strips(out, values, self.examples)

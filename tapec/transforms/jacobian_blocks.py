@@ -79,7 +79,7 @@ def fill_rows(
 
 
 @dataclass(frozen=True)
-class Prepared:
+class BegunRow:
     """A `Row` whose first part has been written: the results, and what the rest reads."""
 
     row: Row
@@ -95,14 +95,14 @@ class Prepared:
         return spliced(out, function, bound, self.constants)
 
 
-def prepared(out: Emitter, row: Row, constants: frozenset[str], prints: bool = False) -> Prepared:
+def prepared(out: Emitter, row: Row, constants: frozenset[str], prints: bool = False) -> BegunRow:
     """Write what needs to run only once."""
     if row.before is None:
-        return Prepared(row, (), {}, constants)
+        return BegunRow(row, (), {}, constants)
     results = spliced(out, row.before, {}, constants, prints)
     residuals = (*row.kept, *row.state)
     count = len(results) - len(residuals)
-    return Prepared(row, results[:count], dict(zip(residuals, results[count:], strict=True)), constants)
+    return BegunRow(row, results[:count], dict(zip(residuals, results[count:], strict=True)), constants)
 
 
 def directions(

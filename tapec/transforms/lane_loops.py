@@ -32,7 +32,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.forward import Forward
+from tapec.transforms.forward import ForwardMode
 
 # stands for the variable of the loop over lanes, until that is written
 LANE = Name("lane of the loop")
@@ -53,7 +53,7 @@ def lanes_type(type_: Type) -> Type:
     return type_ if isinstance(type_.element, Scalar) else Stack(lanes_type(type_.element))  # type: ignore[arg-type]
 
 
-class LaneLoops(Forward):
+class LaneLoops(ForwardMode):
     """A function of which some numbers differ from lane to lane."""
 
     def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str], width: int) -> None:

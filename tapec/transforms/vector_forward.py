@@ -78,7 +78,7 @@ def vector_forward(
     constants: frozenset[str] = frozenset(),
     linear: bool = False,
     leading: bool = False,
-) -> Vectors:
+) -> Directions:
     """The function that also takes tangents of `sources` in `width` directions, and returns those of its results.
 
     The directions are the last axis of each tangent, that of a number included.  A source in the order of columns has
@@ -94,11 +94,11 @@ def vector_forward(
         worker.leading = _simple_results(function)
     made = worker.run("column")
     first = tuple(isinstance(value, Name) and value.id in worker.leading for value in function.results)
-    return Vectors(made, made.params[len(function.params) :], first)
+    return Directions(made, made.params[len(function.params) :], first)
 
 
 @dataclass(frozen=True)
-class Vectors:
+class Directions:
     """A function of tangents in several directions.
 
     dots   its parameters for the tangents of the sources

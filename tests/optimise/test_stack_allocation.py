@@ -12,7 +12,7 @@ def test_a_small_array_of_elements():
         """
 def f(x, n):
     a = np.empty((2, 3))
-    for i in range(n):
+    for i in range(3):
         a[0, i] = x
     s = a[1, n]
     return s
@@ -20,7 +20,7 @@ def f(x, n):
         """
 def f(x, n):
     a = tapec_runtime.stack_array("float64", 2, 3)
-    for i in range(n):
+    for i in range(3):
         a[0, i] = x
     s = a[1, n]
     return s
@@ -36,5 +36,18 @@ def f(x, n):
     a[0] = x
     a_1[0] = x
     return a
+"""
+    check(use_stack_arrays, text, text)
+
+
+def test_an_array_at_places_that_only_the_run_knows_stays():
+    text = """
+def f(x, n):
+    a = np.empty(4)
+    for i in range(n):
+        a[i] = x
+    for j in range(4):
+        x_1 = a[j]
+    return x
 """
     check(use_stack_arrays, text, text)
