@@ -14,7 +14,7 @@ def f(x, n):
     a = np.empty((2, 3))
     for i in range(3):
         a[0, i] = x
-    s = a[1, n]
+    s = a[1, 2]
     return s
 """,
         """
@@ -22,7 +22,7 @@ def f(x, n):
     a = tapec_runtime.stack_array("float64", 2, 3)
     for i in range(3):
         a[0, i] = x
-    s = a[1, n]
+    s = a[1, 2]
     return s
 """,
     )

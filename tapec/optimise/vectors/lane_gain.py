@@ -47,7 +47,7 @@ from tapec.syntax.types import Array
 
 # fewer iterations than this do not fill vectors
 _FEW = 16
-# iterations that do not fill a vector of 512 bits
+# fewer iterations than this do not fill a vector of 512 bits
 _SHORT = 8
 # elementary functions that cost more than to move an element or two
 CALLED = frozenset(VECTORISED) - {"np.maximum", "np.minimum", "**", "np.power", "np.pow"}
@@ -88,6 +88,9 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
         bounds = loop.start, loop.stop
         if waits or _bounds_differ(lanes, loop) or _is_short(loop):
             slow = True
+        elif literal_range(loop) is not None and not _strides(lanes, loop, accesses):
+            # whole vectors, as of a Jacobian's directions
+            return False
         elif _strides(lanes, loop, accesses):
             slow = True
             apart.add(bounds)
@@ -173,7 +176,7 @@ def _bounds_differ(lanes: Lanes, loop: For) -> bool:
 def _is_short(loop: For) -> bool:
     """Whether a loop is known to make too few iterations for vectors."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) <= _SHORT
+    return counted is not None and len(counted) < _SHORT
 
 
 def _strides(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:
