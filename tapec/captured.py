@@ -170,6 +170,6 @@ class CapturedDerivative(BoundDerivative):
     def _numba_type_(self) -> Any:
         return self.plain._numba_type_
 
-    def source(self, *types_: Any) -> str:
-        text: str = super().source(*types_) if self._plain is None else self._plain.source(*types_)
+    def source(self, *arguments: Any) -> str:
+        text: str = super().source(*arguments) if self._plain is None else self._plain.source(*arguments)
         return text

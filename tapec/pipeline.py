@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from tapec.backend import printer
-from tapec.backend.boundary import Boundary, combined
+from tapec.backend.boundary import Boundary, combined, renamed
 from tapec.backend.callee_text import callees_text, kernels_text
+from tapec.backend.directions import Direction, trees, with_directions
 from tapec.backend.kernels import with_kernels
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
@@ -22,11 +24,12 @@ from tapec.frontend.alike import lowered_alike
 from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
-from tapec.journal import Listener, stage
+from tapec.frontend.values import Tup
 from tapec.optimise import alone_for, forms, prepare, tidy, used
 from tapec.optimise.shapes.versions import OTHER_FORM, Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
-from tapec.options import Options, no_limit
+from tapec.options import Options, no_aux, no_limit
+from tapec.remarks import Listener, heard_by, stage
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import (
     Assign,
@@ -56,6 +59,7 @@ from tapec.transforms.recursive_residuals import CallerLists
 from tapec.transforms.residual_requests import Unhandable
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse, targets_of
 from tapec.transforms.scaled_pullback import is_linear, scaled
+from tapec.transforms.seed_shapes import with_checked_seeds, with_checked_tangents
 from tapec.transforms.split import Split, split
 from tapec_runtime.locking import compiling
 
@@ -74,22 +78,31 @@ def build(
     options: Options | None = None,
     listener: Listener | None = None,
     given: tuple[Any, ...] | None = None,
+    taken: tuple[Any, ...] = (),
 ) -> Program:
     """Run the pipeline for one function and signature.
 
-    `arguments` holds one structure of core types per parameter, or a Static; `listener` is told of stages
-    and decisions.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
+    `arguments` holds one structure of core types per parameter, or a Static; `listener` hears of stages
+    and remarks.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
+    `taken` holds the structures of the tangents, the cotangent or the vector that follow the arguments; if there are
+    none, they have the types that they should have.
     """
     options = options or Options()
-    stage(listener, "lowering")
-    lowered = lower(function, arguments, prepare=prepare if options.fast else None)
-    options = options.with_checks(lowered.boundscheck)
-    alike = None
-    if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
-        alike = lowered_alike(function, arguments, prepare, lowered)
-    stage(listener, "differentiating")
-    program = _build(lowered, function, arguments, kind, wrt, options, listener, alike, given)
-    callees = callees_text(program, lowered, options) if lowered.callees else ""
+    if kind not in ("grad", "value_and_grad"):
+        no_aux(options, f"tapec.{kind}")
+    with heard_by(listener):
+        stage("lowering")
+    with heard_by(None):
+        lowered = lower(function, arguments, prepare=prepare if options.fast else None)
+        options = options.with_checks(lowered.boundscheck)
+        alike = None
+        if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
+            alike = lowered_alike(function, arguments, prepare, lowered)
+    with heard_by(listener):
+        stage("differentiating")
+        program = _build(lowered, function, arguments, kind, wrt, options, alike, given, taken)
+    with heard_by(None):
+        callees = callees_text(program, lowered, options) if lowered.callees else ""
     prelude = "\n\n".join(filter(None, (callees, program.prelude)))
     return replace(program, prelude=prelude, options=used(options, program.core))
 
@@ -101,9 +114,9 @@ def _build(
     kind: str,
     wrt: Any,
     options: Options,
-    listener: Listener | None,
     alike: tuple[Function, tuple[tuple[Expr, Expr], ...]] | None,
     given: tuple[Any, ...] | None,
+    taken: tuple[Any, ...],
 ) -> Program:
     core = lowered.function
     labels = _labels(function, len(arguments))
@@ -124,11 +137,11 @@ def _build(
         def value(values: tuple[Expr, ...]) -> str:
             return structure.result(lowered.result, values)
 
-        return _finish(made, value, lowered, structure, options, listener)
+        return _finish(made, value, lowered, structure, options)
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
     if kind != "jvp":
-        check_target(lowered, function, kind)
+        check_target(lowered, function, kind, options.has_aux)
     if kind in JACOBIANS:
         refuse_complex(function, structure, sources, kind)
         # the runs of a Jacobian are behind the checks
@@ -140,7 +153,7 @@ def _build(
         if alike is not None:
             first, equal = alike
             alike = replace(first, body=(*guards(first), *first.body)), equal
-        several = forms(core, constants, alike, listener)
+        several = forms(core, constants, alike)
     shapes = None
     if given is not None and kind in ("grad", "value_and_grad"):
         shapes = structure.shapes(given)
@@ -148,23 +161,35 @@ def _build(
         several = several if shapes is None else alone_for(several, shapes)
         core = several.first
     if options.fast:
-        core = prepare(core, constants, listener)
+        core = prepare(core, constants)
     core = replace(core, strong_zero=options.strong_zero)
-    if kind == "jvp":
-        core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
-        made = forward(core, sources, constants, name)
-        pairs = [(sources.index(p.re), sources.index(p.im)) for p in structure.pairs() if p.re in sources]
-        return _tangents(function, made, lowered, structure, options, listener, pairs)
-    if kind == "hvp":
-        made = directed(core, sources, constants, options.fast)
-        made = replace(made, name=name, doc=_doc(kind, function, [structure.labels[p] for p in positions]))
+    def taking(directions: Iterable[Direction]) -> Boundary:
+        typed = (replace(one, given=given) for one, given in zip_longest(directions, taken))
+        # of emitted source the caller's tangents are those of what the function leaves in its arguments
+        return with_directions(structure, typed, copied=bool(lowered.written and taken))
+
+    if kind in ("jvp", "hvp"):
+        if kind == "jvp":
+            core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
+            made = with_checked_tangents(forward(core, sources, constants, name), len(core.params), sources)
+        else:
+            made = directed(core, sources, constants, options.fast)
         dots = dict(zip(sources, made.params[len(core.params) :], strict=True))
-        vector = structure.with_vector(positions, single, dots)
+        by = [structure.labels[p] for p in positions]
+        made = replace(made, name=name, doc=_doc(kind, function, by))
+        tangents = [
+            Direction(f"{label}_dot", f"the tangent of `{label}`", renamed(tree, dots), like)
+            for label, (tree, like) in zip(by, (structure.trees[p] for p in positions), strict=True)
+        ]
+        if kind == "jvp":
+            return _tangents(made, lowered, taking(tangents), options)
+        tuples = tuple(one.tree for one in tangents), Tup(tuple(one.like for one in tangents))
+        vector = Direction("v", "the vector", *((tangents[0].tree, tangents[0].like) if single else tuples))
 
         def product(values: tuple[Expr, ...]) -> str:
             return structure.gradients(positions, single, dict(zip(sources, values, strict=True)))
 
-        return _finish(made, product, lowered, vector, options, listener)
+        return _finish(made, product, lowered, taking([vector]), options)
     if kind in JACOBIANS:
         made = blocks_of(kind, core, sources, constants, options.fast)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
@@ -176,53 +201,66 @@ def _build(
         def blocks(values: tuple[Expr, ...]) -> str:
             return structure.blocks(lowered.result, positions, single, sources, order, values)
 
-        return _finish(made, blocks, lowered, structure, options, listener)
+        return _finish(made, blocks, lowered, structure, options)
     apart = kind in ("augmented", "pullback")
     scales = apart and options.fast and is_number(lowered.result) and is_linear((core, *lowered.callees))
     unit_seed = scales or kind in ("grad", "value_and_grad")
     fuse = options.fast and (scales or not apart)
     if options.memory is not None:
         stored = partial(kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse)
-        core = limited(core, constants, options.memory, stored)
+        with heard_by(None):
+            core = limited(core, constants, options.memory, stored)
     handed = None
     alone = options.memory is None and not options.threads
     if lowered.callees and options.fast and alone and (scales or not apart):
-        handed = with_lists(lowered.callees, constants, core.body, listener)
+        handed = with_lists(lowered.callees, constants, core.body)
     back = partial(
         _swept, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse, grow=options.fast, handed=handed
     )
-    swept = back(core, listener=listener)
+    swept = back(core)
     if apart:
         label = core.name if core.name.isidentifier() else "function"
         parts = scaled(swept, label) if scales else split(swept, label, constants)
         if kind == "augmented":
             return _augmented(function, parts, lowered, structure, options)
         return _pullback(function, parts, lowered, structure, positions, sources, options)
-    count = 0 if kind == "grad" else len(swept.values)
+    if kind == "vjp":
+        swept = with_checked_seeds(swept)
+        tree, like = trees(lowered.result, iter(swept.seeds), swept.types)
+        structure = taking([Direction("cotangent", "the cotangent", tree, like)])
+    # a gradient alone comes with what is returned beside the number
+    kept = swept.values[1 if options.has_aux else len(swept.values) :] if kind == "grad" else swept.values
+    left_out, count = len(swept.values) - len(kept), len(kept)
 
     doc = _doc(kind, function, [structure.labels[p] for p in positions])
 
     def sweeps(swept: Reversed) -> Function:
-        results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
+        results: tuple[Atom, ...] = (*swept.values[left_out:], *swept.adjoints)
         body = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward, Return(results))
         return Function(name, (*core.params, *swept.seeds), body, swept.types, doc)
 
     def text(values: tuple[Expr, ...]) -> str:
         gradient = structure.gradients(positions, single, dict(zip(sources, values[count:], strict=True)))
-        return gradient if kind == "grad" else f"{structure.result(lowered.result, values[:count])}, {gradient}"
+        if kind != "grad":
+            return f"{structure.result(lowered.result, values[:count])}, {gradient}"
+        if not options.has_aux:
+            return gradient
+        # places in a result count the number, too
+        return f"{gradient}, {structure.result(lowered.result[2][1], (values[0], *values[:count]))}"
 
     made = sweeps(swept)
     if several is not None:
 
         def derived(program: Function) -> Function:
-            if program is first:
+            if program is begun:
                 return made
-            prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
-            return sweeps(back(prepared))
+            with heard_by(None):  # all remarks are on the first one
+                prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
+                return sweeps(back(prepared))
 
-        first = several.first
+        begun = several.first
         several = several.of(derived)
-    return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several, shapes=shapes)
+    return _finish(made, text, lowered, structure, options, several=several, shapes=shapes)
 
 
 def _swept(function: Function, handed: CallerLists | None, **given: Any) -> Reversed:
@@ -241,6 +279,7 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
     what = {
         "grad": "The gradient of `{f}` with respect to {by}.",
         "value_and_grad": "The value of `{f}` and its gradient with respect to {by}.",
+        "jvp": "The value of `{f}` and its tangent, for given tangents of {by}.",
         "vjp": "The value of `{f}`, and the adjoints of {by} for given adjoints of the result.",
         "jacobian": "The Jacobian of `{f}` with respect to {by}.",
         "jacfwd": "The Jacobian of `{f}` with respect to {by}, by columns.",
@@ -260,14 +299,9 @@ def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
 
 
 def _tangents(
-    function: types.FunctionType,
-    made: Function,
-    lowered: Lowered,
-    structure: Boundary,
-    options: Options,
-    listener: Listener | None,
-    pairs: list[tuple[int, int]],
+    made: Function, lowered: Lowered, structure: Boundary, options: Options
 ) -> Program:
+    """The function that returns the value and its tangent, of the one that returns the parts of both."""
     places: list[int] = []
     dots: dict[int, int] = {}
     position = 0
@@ -291,10 +325,7 @@ def _tangents(
             return combined(tree, *(tangent(part, values) for part in tree[2]))
         return printer.expression(values[dots[tree[0]]]) if tree[0] in dots else "0"
 
-    doc = f"The value of `{printer.harmless(function.__name__)}` and its tangent, for given tangents of its arguments."
-    made = Function(made.name, made.params, made.body, made.types, doc)
-    seeds = made.params[len(lowered.function.params) :]
-    return _finish(made, text, lowered, structure, options, listener, seeds, pairs)
+    return _finish(made, text, lowered, structure, options)
 
 
 def _augmented(
@@ -312,7 +343,7 @@ def _augmented(
         value = structure.result(lowered.result, values[:first])
         return f"{value}, {structure.make(None, kept)}, {structure.make(None, state)}"
 
-    return _finish(made, text, lowered, structure, options, None)
+    return _finish(made, text, lowered, structure, options)
 
 
 def _leaving(value: Expr, kind: Type) -> str:
@@ -349,7 +380,7 @@ def _pullback(
         return structure.gradients(positions, False, dict(zip(sources, values, strict=True)))
 
     seeds = made.params[len(parts.kept) + len(parts.state) :]
-    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, None, seeds)
+    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, seeds)
 
 
 def _same_extents(block: Block, partners: dict[str, str]) -> Block:
@@ -415,21 +446,17 @@ def _finish(
     lowered: Lowered,
     structure: Boundary,
     options: Options,
-    listener: Listener | None,
     seeds: tuple[str, ...] = (),
-    pairs: list[tuple[int, int]] | None = None,
     several: Versions | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns.
 
-    pairs    positions of seeds that are the parts of one complex number; by default those of the results
     several  the forms of which `core` is the first one
     shapes   those of parameters, where the form for them may be made alone
     """
-    stage(listener, "optimising")
-    pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
-    seeds, taken_apart = grouped(seeds, pairs, core.types)
+    stage("optimising")
+    seeds, taken_apart = grouped(seeds, _complex_results(lowered) if seeds else [], core.types)
     labels = (*structure.labels, *seeds)
     taken = (*lowered.constants, *structure.namespace, *labels, *(pair.whole for pair in structure.pairs()))
     partners = {pair.im: pair.re for pair in structure.pairs() if pair.re in core.params}
@@ -437,7 +464,7 @@ def _finish(
     if several is not None:
         several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
         several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
-    core = tidy(core, frozenset(taken).difference(core.params), options, listener, several, shapes)
+    core = tidy(core, frozenset(taken).difference(core.params), options, several, shapes)
     _check_depth(core.body)
     whole = core
     core, kernels = with_kernels(core) if options.fast else (core, ())
@@ -460,7 +487,7 @@ def _finish(
     if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_FORM for stmt in walk(core.body)):
         only = 0
     return Program(
-        *(core.name, text, namespace, whole, lowered, labels, tuple(seeds)),
+        *(core.name, text, namespace, whole, lowered, labels),
         form=only,
         prelude=kernels_text(kernels, options),
         kernels=tuple(kernel.name for kernel in kernels),

@@ -214,6 +214,8 @@ def loops(x, t, d, values):
     s = 0.0
     for i in range(2, -1, -1):
         s += i * x[i]
+    for i in range(3) if x[0] > 0.0 else range(2, -1, -2):
+        s += i * x[i] ** 2
     for row_ in np.outer(x, x):
         s += np.sum(row_) ** 2
     for item in t:

@@ -20,7 +20,8 @@ from numba.core import compiler, dispatcher, errors, typed_passes
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typing import templates
 
-from tapec.backend import jit, lean, remembered
+from tapec.backend import jit
+from tapec.backend.numba_internals import lean_compiler, operator_types
 from tapec.backend.program import Program
 
 
@@ -85,7 +86,8 @@ def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:
 
 
 def _infer(program: Program, kinds: tuple[Any, ...]) -> None:
-    flags = {**program.options.flags, "parallel": False, "pipeline_class": lean.Compiler, "no_cfunc_wrapper": True}
+    ours = {"parallel": False, "pipeline_class": lean_compiler.Compiler, "no_cfunc_wrapper": True}
+    flags = {**program.options.flags, **ours}
     with mock.patch.object(numba.config, "DISABLE_JIT", False), jit.quiet(), _types_alone():
         _signature(numba.njit(**flags)(_load(program)), kinds)
 
@@ -99,7 +101,7 @@ def _types_alone() -> Iterator[None]:
     with (
         _replaced(_DISPATCHERS, get_call_template=_template, get_overload=_overload),
         _replaced(_NUMBAS, _compile_core=_compiled_after_all),
-        _replaced(remembered, _known=_TYPED),
+        _replaced(operator_types, _known=_TYPED),
     ):
         try:
             yield
@@ -186,7 +188,7 @@ def _compiled_after_all(self: Any, *args: Any) -> Any:
     _COMPILED.clear()
     with (
         _replaced(_DISPATCHERS, get_call_template=_get_call_template, get_overload=_get_overload),
-        _replaced(remembered, _known=_COMPILED),
+        _replaced(operator_types, _known=_COMPILED),
     ):
         return _compile(self, *args)
 
@@ -196,6 +198,6 @@ _get_call_template = _DISPATCHERS.get_call_template
 _get_overload = _DISPATCHERS.get_overload
 # types of operators, and such for which there is code as well
 _TYPED: dict[Any, Any] = {}
-_COMPILED = remembered._known
+_COMPILED = operator_types._known
 # by function and types of arguments; errors, too
 _SIGNATURES: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()

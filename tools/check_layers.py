@@ -23,8 +23,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("build",),
     (
-        *("api", "bound", "captured", "check", "explanation", "functions", "gradient_tape", "jacobians"),
-        *("implicit", "loading", "products", "signatures", "structure"),
+        *("api", "bound", "captured", "check", "composed", "explanation", "functions", "gradient_tape", "jacobians"),
+        *("implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions", "products"),
+        *("batching", "signatures", "structure"),
     ),
     ("tape",),
     ("pipeline", "results"),
@@ -35,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("frontend",),
     ("rules",),
     ("syntax",),
-    ("callables", "errors", "journal", "on_demand", "options", "version"),
+    ("callables", "errors", "remarks", "on_demand", "options", "version"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 COMPILER, RUNTIME = "tapec", "tapec_runtime"

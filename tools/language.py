@@ -46,8 +46,9 @@ STATEMENTS = {
     "If": ("`if`, `elif`, `else`", "a static test, such as `x is None` or `a.ndim == 2`, compiles one branch only"),
     "For": (
         "`for ... in`, `else`",
-        "over `range` with any step, arrays (rows of a matrix), tuples, lists, dicts, `enumerate`, `zip`, "
-        "`reversed`, `np.ndindex`, `np.ndenumerate`, `numba.prange`, `tapec.checkpointed` ([memory](memory.md)). "
+        "over `range` with any step, also one that a branch or a loop chose, arrays (rows of a matrix), tuples, lists, "
+        "dicts, `enumerate`, `zip`, `reversed`, `np.ndindex`, `np.ndenumerate`, `numba.prange`, "
+        "`tapec.checkpointed` ([memory](memory.md)). "
         "A loop over a tuple is unrolled, so that its items may differ in type; over four or more that are alike, in a "
         "list or tuple that an argument of a gradient holds, it is a loop "
         "([design](design/0009-lists-of-layers.md)). Iterators give their items once; one "

@@ -22,7 +22,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.templates import Signature
 
 import tapec_runtime
-from tapec.backend import cache, jit, lean, named_tuple_classes, repeated_arguments, staleness
+from tapec.backend import cache, jit, named_tuple_classes, repeated_arguments, staleness
 from tapec.backend.argument_types import argument_types
 from tapec.backend.carrier import of_count
 from tapec.backend.derivative_base import (
@@ -32,14 +32,16 @@ from tapec.backend.derivative_base import (
     made_ready,
     read_by,
     remake,
+    source_of,
     types_of_all,
 )
 from tapec.backend.fingerprint import Request
 from tapec.backend.interpreted import Interpreted
+from tapec.backend.numba_internals import lean_compiler
+from tapec.backend.numba_internals.uncached_callers import mark
 from tapec.backend.packing import may_pack
 from tapec.backend.program import Program
 from tapec.backend.progress import told
-from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
 from tapec.frontend.jitted import packed
 from tapec.frontend.pickled import Files, files_of
@@ -128,6 +130,7 @@ class Derivative(Remade, Dispatcher):
         packed = self._variadic and types_ and isinstance(types_[-1], nt.BaseTuple)
         if len(types_) == len(self._names) and (packed or not self._variadic):
             return types_
+        self._compiler.pysig.bind(*types_)  # a TypeError for too few or too many
         _, folded = self._compiler.fold_argument_types(types_, {})
         if not self._variadic:
             return tuple(folded)
@@ -144,7 +147,7 @@ class Derivative(Remade, Dispatcher):
         request = self._request
         what = f"compiling `{self.kind}` of `{self.__name__}`" if request else f"compiling `{self.__name__}`"
         shown = told(what, request is None or request.options.progress)
-        with self._compiling_counter, lean.uncollected(), shown:
+        with self._compiling_counter, lean_compiler.uncollected(), shown:
             result: Any = self._cached(types_, given is not None) or self._compiled(types_, given)
             self.add_overload(result)
         text = self._texts.get(types_, "")
@@ -285,7 +288,7 @@ class Derivative(Remade, Dispatcher):
         self._compile_whole()
         types_ = tuple(sig.args)
         if types_ not in self._pointed:
-            self._pointed[types_] = lean.with_c_entry(super().get_compile_result(sig))
+            self._pointed[types_] = lean_compiler.with_c_entry(super().get_compile_result(sig))
         return self._pointed[types_]
 
     @compiling
@@ -305,10 +308,15 @@ class Derivative(Remade, Dispatcher):
                 self.add_overload(result)
         self._alone.clear()
 
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types, compiled before or not; for no types, all there is."""
-        if not types_:
+    def source(self, *arguments: Any) -> str:
+        """The generated source, compiled before or not, for types of arguments or examples; for none, all there is."""
+        if not arguments:
             return "\n\n".join(self._texts.values())
+        found = types_of_all(arguments)
+        if found is None or self._may_pack(found):
+            text: str = call_structured(self, self._request, self._names, arguments, source_of)
+            return text
+        types_ = self._folded(found)
         return self._texts.get(types_) or self.program(types_).text
 
     def _reduce_states(self) -> Any:

@@ -22,7 +22,8 @@ from numba.core.errors import NumbaError, NumbaPerformanceWarning
 from numba.core.typing.templates import signature
 
 import tapec_runtime
-from tapec.backend import argument_types, code_by_text, lean
+from tapec.backend import argument_types, code_by_text
+from tapec.backend.numba_internals import lean_compiler
 from tapec.backend.program import Program
 from tapec.backend.progress import told
 from tapec.errors import CompilationError
@@ -61,7 +62,7 @@ def load(program: Program, module_name: str = "", path: str = "") -> Any:
     exec(compile(text, file, "exec"), module.__dict__)
     for name in () if jit_is_off() else program.kernels:
         # as the program itself is compiled
-        flags: dict[str, Any] = {**lean.flags(program.options), "no_cpython_wrapper": True}
+        flags: dict[str, Any] = {**lean_compiler.flags(program.options), "no_cpython_wrapper": True}
         module.__dict__[name] = numba.njit(**flags)(module.__dict__[name].py_func)
     return module.__dict__[program.name]
 
@@ -89,7 +90,7 @@ def compile_function(program: Program) -> Any:
 
 
 def _dispatcher(function: Any, options: Options) -> Any:
-    made = numba.njit(**lean.flags(options))(function)
+    made = numba.njit(**lean_compiler.flags(options))(function)
     # Numba asks the object for what compiles it at a call
     made.progress = options.progress
     made._compile_for_args = functools.partial(_compiled_at_a_call, weakref.ref(made))

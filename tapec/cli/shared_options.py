@@ -15,7 +15,7 @@ import click
 from tapec.cli.target_completion import matching_targets
 
 if TYPE_CHECKING:
-    from tapec.journal import Listener
+    from tapec.remarks import Listener
 
 Command = Callable[..., None]
 
@@ -190,7 +190,7 @@ def progress(what: str) -> Iterator[Listener | None]:
         return
     from rich.console import Console
 
-    from tapec.journal import Listener
+    from tapec.remarks import Listener
 
     class Shown(Listener):
         def stage(self, name: str) -> None:

@@ -1,6 +1,6 @@
 """What the compiler makes of a function, and why: `tapec.explain`.
 
-The passes record their decisions as data (`journal.py`); here they are joined with the activity of the
+The passes make remarks as data (`remarks.py`); here they are joined with the activity of the
 variables and put in words.
 """
 
@@ -13,8 +13,10 @@ from typing import Any
 from tapec.api import generate
 from tapec.backend.program import Program
 from tapec.explanation.wording import Wording, operations
-from tapec.journal import Decision, Journal
 from tapec.options import Keywords, Options, chosen
+from tapec.remarks import Remark, Remarks
+from tapec.syntax.core import walk
+from tapec.syntax.custom_rule import Opaque, called
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Explanation:
     function    the function's name
     wrt         the sources, by name
     variables   the activity of each variable
-    notes       all decisions, by line
+    notes       all remarks, by line
     memory      the arrays that the generated function makes
     limits      what keeps the derivative from being faster, a sentence each
     lines       for each line that computes something, by file and number: whether that carries a derivative
@@ -124,14 +126,14 @@ class Explanation:
 def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords) -> Explanation:
     """See `tapec.explain`."""
     settings = chosen(options)
-    journal = Journal()
-    function, program = generate(f, wrt, signature, "value_and_grad", journal, **options)
+    remarks = Remarks()
+    function, program = generate(f, wrt, signature, "value_and_grad", remarks, **options)
     wording = Wording(function, program)
-    notes = list(_notes(journal.decisions, wording))
+    notes = list(_notes(remarks.all, wording))
     notes.sort(key=lambda note: (note.file != wording.file, note.file, note.line))
     activity = wording.activity(wrt)
     variables = tuple(ExplainedVariable(*row) for row in wording.variables(activity, wrt))
-    limits = tuple(_limits(settings, notes))
+    limits = (*_limits(settings, notes), *_run_by_python(program, wording))
     memory = tuple(Allocation(*row) for row in wording.allocations())
     # passes that meet a loop twice say the same twice; what is stored twice takes room twice
     found = tuple(note for place, note in enumerate(notes) if note.formula or note not in notes[:place])
@@ -141,25 +143,25 @@ def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords
     )
 
 
-def _notes(decisions: list[Decision], wording: Wording) -> Iterator[ExplainedLine]:
-    """The decisions in words; those without a line of the user's say nothing to him."""
-    again = wording.largest([d for d in decisions if d.what == "computed again"])
-    for decision in decisions:
-        span = decision.span
-        if span is None or (decision.what == "computed again" and id(decision) not in again):
+def _notes(remarks: list[Remark], wording: Wording) -> Iterator[ExplainedLine]:
+    """Remarks in words; those without a line of the user's say nothing to him."""
+    again = wording.largest([d for d in remarks if d.what == "computed again"])
+    for remark in remarks:
+        span = remark.span
+        if span is None or (remark.what == "computed again" and id(remark) not in again):
             continue
-        what, why, formula, per_iteration = decision.what, wording.sentence(decision.why, decision.about), "", False
-        if decision.by == "storage" and decision.what == "stored":
-            named, value, size, loops = decision.about
+        what, why, formula, per_iteration = remark.what, wording.sentence(remark.why, remark.about), "", False
+        if remark.by == "storage" and remark.what == "stored":
+            named, value, size, loops = remark.about
             formula, per_iteration = wording.formula(size), bool(loops)
             each = f" for each iteration of {' in '.join(map(wording.line, reversed(loops)))}" if loops else ""
             what = f"stored: {wording.value(named, value)}, {counted(formula, 'byte')}{each}"
-        elif decision.what == "computed again":
-            named, value = decision.about
+        elif remark.what == "computed again":
+            named, value = remark.about
             what = f"computed again: {wording.value(named, value)}, {counted(operations(value), 'operation')}"
         else:
-            what = wording.sentence(what, decision.about)
-        yield ExplainedLine(span.file, span.line, wording.line(span), decision.by, what, why, formula, per_iteration)
+            what = wording.sentence(what, remark.about)
+        yield ExplainedLine(span.file, span.line, wording.line(span), remark.by, what, why, formula, per_iteration)
 
 
 def counted(number: int | str, what: str) -> str:
@@ -188,6 +190,18 @@ def _limits(options: Options, notes: list[ExplainedLine]) -> Iterator[str]:
     scalar = dict.fromkeys(note.place for note in notes if note.by == "vector_report" and "may not" in note.what)
     if scalar:
         yield f"loops that may not run on vectors: {', '.join(scalar)}"
+
+
+def _run_by_python(program: Program, wording: Wording) -> Iterator[str]:
+    """The functions that compiled code calls in Python."""
+    found: dict[str, None] = {}
+    for stmt in walk(program.core.body):
+        span = getattr(stmt, "span", None)
+        for fn in called(stmt):
+            if isinstance(fn, Opaque) and fn.compiled is not fn.python:
+                found[f"`{fn.shown}`{f' ({wording.line(span)})' if span is not None else ''}"] = None
+    if found:
+        yield f"functions that Python runs, called through Numba's object mode: {', '.join(found)}"
 
 
 def _page(told: Explanation) -> Iterator[str]:

@@ -20,7 +20,7 @@ from tapec.errors import Span
 from tapec.frontend.merge import leaves
 from tapec.frontend.source import parameters, source_of
 from tapec.frontend.values import Lst
-from tapec.journal import Decision, Named
+from tapec.remarks import Named, Remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, blocks, changed, walk, writes
 from tapec.syntax.types import Array
 
@@ -193,15 +193,15 @@ class Wording:
                 size = Op("nbytes", (stmt.value.args[0] if stmt.value.fn == "copy" else Name(stmt.target),))
             yield stmt.target, printer.expression(simplified(size)), looped, branched
 
-    def largest(self, decisions: list[Decision]) -> set[int]:
-        """The decisions (by id) on expressions that are no part of another one's on the same line."""
+    def largest(self, remarks: list[Remark]) -> set[int]:
+        """The remarks (by id) on expressions that are no part of another one's on the same line."""
         by_line: dict[Span | None, dict[int, str]] = {}
-        for one in decisions:
+        for one in remarks:
             by_line.setdefault(one.span, {})[id(one)] = self.expression(one.about[1])
         return {
-            decision
+            remark
             for texts in by_line.values()
-            for decision, text in texts.items()
+            for remark, text in texts.items()
             if not text.isidentifier() and not any(text != other and text in other for other in texts.values())
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tapec.errors import TypeMismatch
@@ -19,6 +19,7 @@ from tapec.frontend.values import (
     Contents,
     Growing,
     Items,
+    Iteration,
     Lst,
     Maybe,
     MaybeNone,
@@ -302,6 +303,8 @@ def shape(value: Any) -> Any:
             return ("maybe none", shape(inner))
         case Items(values=values):
             return ("items", *map(shape, values))
+        case Iteration(kind="range", args=bounds):
+            return replace(value, args=()), *map(shape, bounds)
         case Rebuilt(keys=keys, items=items):
             return ("container", keys, *map(shape, items))
         case Growing():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.frontend import complex_arithmetic, numba_types
@@ -22,6 +22,7 @@ from tapec.frontend.values import (
     Contents,
     Growing,
     Items,
+    Iteration,
     Lazy,
     Lst,
     Maybe,
@@ -89,10 +90,20 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
     if isinstance(first, Tup) and isinstance(second, Tup) and len(first.items) == len(second.items):
         items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
         return Tup(tuple(item for item in items if item is not None), first.cls)
+    if isinstance(first, Iteration) and isinstance(second, Iteration):
+        return _merge_ranges(ev, name, first, second, ways)
     one, other = (_spread(ev, value, way) for way, value in zip(ways, (first, second), strict=True))
     if isinstance(one, Rebuilt) and isinstance(other, Rebuilt):
         return _merge_containers(ev, name, one, other, ways)
     return _poison(name, first, second)
+
+
+def _merge_ranges(ev: Evaluator, name: str, first: Iteration, second: Iteration, ways: tuple[Way, Way]) -> Value:
+    """Two ranges, bound by bound and step by step."""
+    if first.kind != "range" or replace(first, args=second.args) != second:
+        return _poison(name, first, second)
+    bounds = [merge(ev, name, a, b, ways) for a, b in zip(first.args, second.args, strict=True)]
+    return replace(first, args=tuple(bound for bound in bounds if bound is not None))
 
 
 def _spread(ev: Evaluator, value: Value, way: Way) -> Value | None:
@@ -291,6 +302,8 @@ def leaves(value: Value | Contents | None, path: tuple[Any, ...] = ()) -> list[t
             return [((*path, "re"), re), ((*path, "im"), im)]
         case Tup(items=items) | Items(values=items) | Rebuilt(items=items):
             return [leaf for k, item in enumerate(items) for leaf in leaves(item, (*path, k))]
+        case Iteration(kind="range", args=bounds):
+            return [leaf for k, bound in enumerate(bounds) for leaf in leaves(bound, (*path, k))]
         case Maybe(value=inner, flag=flag) | MaybeNone(value=inner, present=flag):
             return [*leaves(inner, (*path, "value")), ((*path, "flag"), _flag(flag))]
         case Growing(buffer=buffer, count=count):
@@ -309,6 +322,8 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
             return value if same else Complex(new_re, new_im, contiguous=value.contiguous)
         case Tup(items=items, cls=cls):
             return Tup(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
+        case Iteration(kind="range", args=bounds):
+            return replace(value, args=tuple(rebuild(bound, new, (*path, k)) for k, bound in enumerate(bounds)))
         case Rebuilt(keys=keys, items=items):
             return Rebuilt(keys, tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)))
         case Maybe(value=inner, flag=flag, name=name):

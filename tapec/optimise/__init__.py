@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
 from tapec.analyses.varying_extents import varying_extents
-from tapec.journal import Listener
-from tapec.optimise.contractions.few_elements import FEW, of_few_elements
+from tapec.optimise import costs
+from tapec.optimise.contractions.few_elements import of_few_elements
 from tapec.optimise.contractions.loop_products import multiply_matrices
 from tapec.optimise.contractions.outer_product_batching import batch_outer_products
 from tapec.optimise.contractions.small_products import is_product
@@ -43,39 +44,45 @@ from tapec.optimise.vectors.outer_vectorisation import vectorise_outer_loops
 from tapec.optimise.vectors.parallel_loops import has_threads, on_threads, sequential
 from tapec.optimise.vectors.vector_report import remark_vectors
 from tapec.options import DEFAULT, Options
+from tapec.remarks import heard_by, is_heard
 from tapec.syntax.core import Function, walk
 from tapec.transforms.ssa import to_ssa
 
 _run = partial(run, clean=CLEAN)
 
 
-def prepare(function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
+def _unheard(passes: tuple[Pass, ...], function: Function, constants: frozenset[str]) -> Function:
+    """The function after some passes whose remarks are not on the program that is made."""
+    with heard_by(None):
+        return _run(passes, function, constants)
+
+
+def prepare(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """Rewrite a program so that its derivative is faster, in single assignment, as the transforms expect."""
-    return step(to_ssa, _run(PREPARE, function, constants, listener), constants)
+    return step(to_ssa, _run(PREPARE, function, constants), constants)
 
 
 def forms(
     function: Function,
     constants: frozenset[str] = frozenset(),
     lowered: tuple[Function, tuple[Equal, ...]] | None = None,
-    listener: Listener | None = None,
 ) -> Versions | None:
     """Forms of the program for operands that need not be stretched, for few elements, and for others, if worth it.
 
     lowered  the program for operands that need not be, if it has been lowered by itself, and what is equal for that
     """
-    found = _unstretched(function, constants, lowered)
-    if found is not None and listener is not None:
-        remark_version(found.special[0], listener)
+    found = _without_broadcasting(function, constants, lowered)
+    if found is not None and is_heard():
+        remark_version(found.special[0])
     form = Version(function) if found is None else found.special[0]
     if found is None:
-        behind = lookup_versions(_run((*CLEAN, *CLEAN), function, constants, None), listener)
+        behind = lookup_versions(_unheard((*CLEAN, *CLEAN), function, constants))
         if behind is not None:
             return Versions((behind,), function)
     if not any(map(is_product, walk(function.body))):
         return found
     first = (*CLEAN, fold_slice_extents, *CLEAN)
-    few = of_few_elements(_run(first, form.program, constants, None), listener)
+    few = of_few_elements(_unheard(first, form.program, constants))
     if few is None:
         return found
     program, extents = few
@@ -85,40 +92,39 @@ def forms(
 
 def alone_for(found: Versions, shapes: Mapping[str, tuple[int, ...]]) -> Versions:
     """The forms of which only the one is asked for that is taken for parameters of these shapes."""
-    return replace(found, only=found.taken(shapes, FEW))
+    return replace(found, only=found.taken(shapes, costs.FEW_ELEMENTS))
 
 
-def _unstretched(
+def _without_broadcasting(
     function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None
 ) -> Versions | None:
     """The forms for operands that need not be stretched, and for others."""
     if lowered is not None:
         alike, equal = lowered
-        alike = with_equal(_run(CLEAN, alike, constants, None), equal)
-        alike = _run((*CLEAN, fold_slice_extents, *CLEAN), alike, constants, None)
-        return Versions((Version(fold_slices(alike, constants, None, equal), equal),), function)
+        alike = with_equal(_unheard(CLEAN, alike, constants), equal)
+        alike = _unheard((*CLEAN, fold_slice_extents, *CLEAN, partial(fold_slices, equal=equal)), alike, constants)
+        return Versions((Version(alike, equal),), function)
     if not may_broadcast(function):
         return None
     first = (*CLEAN, fold_slice_extents, *CLEAN)
-    found = broadcast_versions(_run(first, function, constants, None))
+    found = broadcast_versions(_unheard(first, function, constants))
     if found is None:
         return None
     # later passes do not know which arrays are of one extent
     (form,) = found.special
-    alike = fold_slices(_run(first, form.program, constants, None), constants, None, form.equal)
+    alike = _unheard((*first, partial(fold_slices, equal=form.equal)), form.program, constants)
     return replace(found, special=(replace(form, program=alike),))
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """A program with constants folded and one name per value, for analyses."""
-    return _run((*CLEAN, *CLEAN), function, constants, None)
+    return _unheard((*CLEAN, *CLEAN), function, constants)
 
 
 def tidy(
     function: Function,
     constants: frozenset[str] = frozenset(),
     options: Options = DEFAULT,
-    listener: Listener | None = None,
     forms: Versions | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Function:
@@ -137,9 +143,9 @@ def tidy(
             function = add_non_finite_tests(function)
         return move_exits_behind_loops(join_stack_layouts(function))
     if forms is None:
-        function = _as_fast(function, constants, options, listener, shapes)
+        function = _as_fast(function, constants, options, shapes)
     else:
-        function = _formed(forms, constants, options, listener, shapes)
+        function = _formed(forms, constants, options, shapes)
     if has_threads(function):
         # Numba knows one program: what a form without threads binds anew is wrong with those of another one
         alone = forms is None or varying_extents(function) is None
@@ -147,7 +153,7 @@ def tidy(
     function = add_index_tests(function)
     if options.debug:
         function = add_non_finite_tests(function)
-    function = join_stack_layouts(_run(READABLE, join_stack_layouts(function), constants, listener))
+    function = join_stack_layouts(_run(READABLE, join_stack_layouts(function), constants))
     return move_exits_behind_loops(initialise_in_threads(function) if has_threads(function) else function)
 
 
@@ -160,23 +166,27 @@ def _formed(
     forms: Versions,
     constants: frozenset[str],
     options: Options,
-    listener: Listener | None,
     shapes: Mapping[str, tuple[int, ...]] | None,
 ) -> Function:
     """The forms that are asked for as one function, made fast."""
     made = None
     if forms.asks_for(len(forms.special)):
-        made = _as_fast(forms.other, constants, options, None, shapes, rare=True)
+        with heard_by(None):
+            made = _as_fast(forms.other, constants, options, shapes, rare=True)
     for k, form in reversed(tuple(enumerate(forms.special))):
         if not forms.asks_for(k):
-            made = made and alone(made, form, False, FEW, constants)
+            made = made and alone(made, form, False, costs.FEW_ELEMENTS, constants)
             continue
-        told = listener if k == 0 else None
-        # extents of what is made, such as a product, are then extents of parameters
-        program = with_equal(_run(GENERATED, form.program, constants, told), form.equal)
-        program = replace(program, few=form.few)
-        form = replace(form, program=_as_fast(program, constants, options, told, shapes))
-        made = alone(form.program, form, True, FEW, constants) if made is None else either(form, made, FEW, constants)
+        # all remarks are on the first one
+        with nullcontext() if k == 0 else heard_by(None):
+            # extents of what is made, such as a product, are then extents of parameters
+            program = with_equal(_run(GENERATED, form.program, constants), form.equal)
+            program = replace(program, few=form.few)
+            form = replace(form, program=_as_fast(program, constants, options, shapes))
+        if made is None:
+            made = alone(form.program, form, True, costs.FEW_ELEMENTS, constants)
+        else:
+            made = either(form, made, costs.FEW_ELEMENTS, constants)
     assert made is not None
     return made
 
@@ -185,7 +195,6 @@ def _as_fast(
     function: Function,
     constants: frozenset[str],
     options: Options,
-    listener: Listener | None,
     shapes: Mapping[str, tuple[int, ...]] | None,
     rare: bool = False,
 ) -> Function:
@@ -205,24 +214,24 @@ def _as_fast(
     if options.threads:
         speed = tuple(ON_THREADS.get(one, one) for one in speed)
     first = (*GENERATED, *speed) if options.fast else GENERATED
-    function = _run(first, sequential(function), constants, listener)
-    if listener is not None:
+    function = _run(first, sequential(function), constants)
+    if is_heard():
         # before loops are shared out: what is proved of all iterations holds for those of a thread
-        remark_vectors(function, listener)
+        remark_vectors(function)
     if options.threads:
-        function = on_threads(function, options.strict, listener)
+        function = on_threads(function, options.strict)
     if options.fast and options.memory is None:
         lanes = partial(vectorise_outer_loops, shapes=shapes)
         side_by_side = tuple(lanes if one is vectorise_outer_loops else one for one in SIDE_BY_SIDE)
-        function = _run(side_by_side, function, constants, listener)
+        function = _run(side_by_side, function, constants)
     if options.level > 1:
-        function = _run(ALLOCATED, function, constants, listener)
+        function = _run(ALLOCATED, function, constants)
     if options.fast and options.math == "fast":
-        function = _run(VECTORS, function, constants, listener)
+        function = _run(VECTORS, function, constants)
     if options.fast and options.memory is None:
-        function = _run(IN_PLACE, function, constants, listener)
+        function = _run(IN_PLACE, function, constants)
     if options.level > 1:
-        function = _run(FILLED, function, constants, listener)
+        function = _run(FILLED, function, constants)
     if options.fast and not options.threads:
-        function = _run(ON_STACK, function, constants, listener)
+        function = _run(ON_STACK, function, constants)
     return function

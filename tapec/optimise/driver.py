@@ -1,7 +1,7 @@
 """Runs passes one after another, and shows each run to whoever watches.
 
-A pass takes a function and the names that it reads but does not set, and gives a function; one that has decisions to
-tell takes a listener, too.  A `Watcher` is for tools and tests: `tools.passes` counts and times, `tools.bisect`
+A pass takes a function and the names that it reads but does not set, and gives a function; what it does is in its
+remarks (`tapec.remarks`).  A `Watcher` is for tools and tests: `tools.passes` counts and times, `tools.bisect`
 leaves passes out, tests verify what each pass leaves.
 """
 
@@ -11,15 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, partial
-from inspect import signature
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
-from tapec.journal import Listener
 from tapec.syntax.core import Block, Function, distinct
 
 Pass = Callable[[Function, frozenset[str]], Function]
-Telling = Callable[[Function, frozenset[str], Listener], Function]
 
 
 class Watcher:
@@ -58,7 +55,6 @@ def run(
     passes: tuple[Pass, ...],
     function: Function,
     constants: frozenset[str],
-    listener: Listener | None = None,
     clean: tuple[Pass, ...] = (),
 ) -> Function:
     """The function after some passes; those of `clean` do not look again where nothing was changed since they did."""
@@ -67,30 +63,21 @@ def run(
     for change in passes:
         if change in clean and function.body == cleaned:
             continue
-        function = step(change, function, constants, listener)
+        function = step(change, function, constants)
         if clean and change is clean[-1]:
             cleaned = function.body
     return function
 
 
-def step(change: Pass, function: Function, constants: frozenset[str], listener: Listener | None = None) -> Function:
+def step(change: Pass, function: Function, constants: frozenset[str]) -> Function:
     """The function after one pass; its statements have keys of their own."""
     if _watcher is not None and _watcher.skips(name_of(change)):
         return function
     begin = time.perf_counter()
-    if listener is not None and _tells(change):
-        made = cast("Telling", change)(function, constants, listener)
-    else:
-        made = change(function, constants)
+    made = change(function, constants)
     # the object stays while the program does: analyses know it again
     body = function.body if made.body == function.body else distinct(made.body)
     made = made if made.body is body else replace(made, body=body)
     if _watcher is not None:
         _watcher.ran(name_of(change), function, made, constants, time.perf_counter() - begin)
     return made
-
-
-@cache
-def _tells(change: Pass) -> bool:
-    """Whether a pass takes a listener, too, and tells it what it decides."""
-    return "listener" in signature(change).parameters

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.array_growth import Growth, Growths
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -54,7 +54,7 @@ class GrownShadow:
     written: dict[str, If] = field(default_factory=dict)
 
 
-def with_growth(function: Function, listener: Listener | None = None) -> GrownShadow:
+def with_growth(function: Function) -> GrownShadow:
     """The function with `grown` in place of branches; see the module."""
     growths = Growths(function)
     if not growths.found or has_checkpoints(function.body):
@@ -76,9 +76,8 @@ def with_growth(function: Function, listener: Listener | None = None) -> GrownSh
         after.setdefault(stmt.key, []).append(Assign(last, Name(name), span))
         lasts |= dict.fromkeys((*family.names, last), last)
         kept |= {at: one for at, one in growths.found.items() if one.targets[0] in family.names}
-        if listener is not None:
-            why = "an element of the larger array is the element of the one before"
-            listener.decide(span, "grown_shadows", "one shadow for `{0}`, however often it grows", why, Named(name))
+        why = "an element of the larger array is the element of the one before"
+        remark(span, "grown_shadows", "one shadow for `{0}`, however often it grows", why, Named(name))
     if not kept:
         return GrownShadow(function)
     body = _with_grown(function.body, kept, after)

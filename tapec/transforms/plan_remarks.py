@@ -1,6 +1,6 @@
-"""What a listener is told of the plan for primal values in the reverse sweep.
+"""Remarks on the plan for primal values in the reverse sweep.
 
-Sizes are told as expressions in what the function is given: parameters and their extents.
+Sizes are expressions in what the function is given: parameters and their extents.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from tapec.analyses.aliases import Memory
 from tapec.analyses.scopes import Scopes
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt
 from tapec.syntax.types import Array, Scalar, Stack, Type
 from tapec.transforms.storage_plan import Slot, StoragePlan
@@ -26,15 +26,14 @@ def remark_plan(
     memory: Memory,
     types: dict[str, Type],
     shadows: frozenset[str],
-    listener: Listener,
 ) -> None:
-    """Tell what is stored, recomputed, run again and handed on, in program order."""
-    told = _Told(plan, scopes, memory, types, shadows)
-    for _, span, what, why, *about in sorted(told.all(), key=lambda decision: decision[0]):
-        listener.decide(span, "storage", what, why, *about)
+    """Remark what is stored, recomputed, run again and handed on, in program order."""
+    remarks = _PlanRemarks(plan, scopes, memory, types, shadows)
+    for _, span, what, why, *about in sorted(remarks.all(), key=lambda one: one[0]):
+        remark(span, "storage", what, why, *about)
 
 
-class _Told:
+class _PlanRemarks:
     def __init__(
         self, plan: StoragePlan, scopes: Scopes, memory: Memory, types: dict[str, Type], shadows: frozenset[str]
     ) -> None:
@@ -48,13 +47,14 @@ class _Told:
         }
 
     def all(self) -> list[tuple[Any, ...]]:
-        """The place in the program, and a decision, of each that the plan holds."""
+        """The place in the program, and the parts of a remark, of each that the plan holds."""
         plan, found = self.plan, list[tuple[Any, ...]]()
-        buffers = {slot.name for slots in (plan.stored, *plan.heads.values()) for slot in slots.values() if slot.around}
+        groups = (plan.stored, *plan.starts.values())
+        buffers = {slot.name for slots in groups for slot in slots.values() if slot.around}
         for name, slot in plan.stored.items():
             if name not in buffers:
                 found.append(self.stored(name, slot, self.reason(name)))
-        for region, slots in plan.heads.items():
+        for region, slots in plan.starts.items():
             owner = self.owners[region]
             for name, slot in slots.items():
                 shadow = name in self.shadows

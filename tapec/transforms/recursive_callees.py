@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.aliases import aliases
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, is_heard, remark
 from tapec.syntax.core import Block, Call, Function, walk
 from tapec.syntax.types import Array
 from tapec.transforms.forward import forward_callee
@@ -60,18 +60,16 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
     return list(found.values())
 
 
-def with_lists(
-    known: tuple[Function, ...], constants: frozenset[str], block: Block, listener: Listener | None
-) -> CallerLists | None:
+def with_lists(known: tuple[Function, ...], constants: frozenset[str], block: Block) -> CallerLists | None:
     """What the recursive functions that a block calls become if they are handed lists; None if one cannot be."""
     try:
         handed, why = with_caller_lists(map(_guarded, known), constants), "no call runs again for its derivative"
     except Unhandable as reason:
         handed, why = None, str(reason)
-    for stmt in walk(block) if listener is not None else ():
-        if isinstance(stmt, Call) and any(one.name == stmt.function for one in known) and listener is not None:
+    for stmt in walk(block) if is_heard() else ():
+        if isinstance(stmt, Call) and any(one.name == stmt.function for one in known):
             what = "its adjoint runs `{0}` again" if handed is None else "`{0}` puts what its pullback takes on lists"
-            listener.decide(stmt.span, "recursive_residuals", what, why, Named(stmt.function))
+            remark(stmt.span, "recursive_residuals", what, why, Named(stmt.function))
     return handed
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.aliases import Aliases, aliases
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -50,12 +50,12 @@ from tapec.transforms.emitter import Emitter
 _BETTER = {"max": (">=", ">"), "min": ("<=", "<")}
 
 
-def with_branches(function: Function, listener: Listener | None = None) -> Function:
+def with_branches(function: Function) -> Function:
     """The function with branches where elements are relaxed; see the module."""
     if not any(isinstance(stmt, Assign) and _chooses(stmt) for stmt in walk(function.body)):
         return function
     types = dict(function.types)
-    writer = _Writer(function, Emitter(types, set(types)), listener)
+    writer = _Writer(function, Emitter(types, set(types)))
     body = writer.block(function.body, False)
     return function if body == function.body else replace(function, body=body, types=types)
 
@@ -76,8 +76,7 @@ class _Relaxation:
 
 
 class _Writer:
-    def __init__(self, function: Function, emitter: Emitter, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, emitter: Emitter) -> None:
         self.types = function.types
         self.aliases: Aliases = aliases(function)
         self.emitter = emitter
@@ -99,10 +98,9 @@ class _Writer:
     def relaxed(self, one: _Relaxation) -> list[Stmt]:
         assert isinstance(one.choice.value, Op)
         span = one.choice.span
-        if self.listener is not None:
-            what = "a branch stores into `{0}` what is better than the element"
-            why = "an element that keeps what it holds keeps its adjoint"
-            self.listener.decide(span, "relaxations", what, why, Named(one.store.array))
+        what = "a branch stores into `{0}` what is better than the element"
+        why = "an element that keeps what it holds keeps its adjoint"
+        remark(span, "relaxations", what, why, Named(one.store.array))
         taken, better = _BETTER[one.choice.value.fn]
         out, inner, tie = (self.emitter.child() for _ in range(3))
         out.span = inner.span = span

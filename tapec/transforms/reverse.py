@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -22,7 +21,7 @@ from tapec.analyses.aliases import aliases, memory
 from tapec.analyses.batch_extents import BatchExtents
 from tapec.analyses.lower_bounds import sums_of_squares
 from tapec.analyses.scopes import scopes
-from tapec.journal import Listener
+from tapec.remarks import heard_by, is_heard, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -91,39 +90,39 @@ def reverse(
     unit_seed: bool = False,
     shared: bool = False,
     fuse: bool = False,
-    listener: Listener | None = None,
     outputs: frozenset[str] | None = None,
     grow: bool | None = None,
     asked: Mapping[str, Asks] | None = None,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
-    With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
+    With `unit_seed` the adjoint of the first result is the number one, as for a gradient, and others have none;
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
-    arrays that grow have one shadow.  `listener` is told what is decided.  Functions in `asked` have put what their
-    pullbacks take on lists: see recursive_residuals.py. The iteration of a loop is reversed with `outputs`, the array
-    parameters whose last contents are results.
+    arrays that grow have one shadow.  Functions in `asked` have put what their pullbacks take on lists: see
+    recursive_residuals.py.  The iteration of a loop is reversed with `outputs`, the array parameters whose last
+    contents are results.
     """
-    function = with_guards(function, sources, targets_of(function, shared, outputs))
-    function = _prepared(function, fuse, listener)
-    growing = with_growth(function, listener) if (fuse if grow is None else grow) else GrownShadow(function)
+    function = with_guards(function, sources, targets_of(function, shared, outputs, unit_seed))
+    function = _prepared(function, fuse)
+    growing = with_growth(function) if (fuse if grow is None else grow) else GrownShadow(function)
     function = growing.function
     given = growing, sources, constants, unit_seed, shared, fuse
     if not fuse:
-        return Reversal(*given, listener, outputs, asked=asked).run()
-    first = Reversal(*given, None, outputs, asked=asked)
-    swept = first.run()
-    arrays = arrays_to_undo(function, first.program, first.planner)
-    if arrays:
-        second = Reversal(*given, None, outputs, arrays, asked)
-        changed = second.run()
-        if second.as_much_at_once(first) and only_reversed(arrays, second.fused):
-            swept = changed
-        else:
-            arrays = frozenset()
-    return swept if listener is None else Reversal(*given, listener, outputs, arrays, asked).run()
+        return Reversal(*given, outputs, asked=asked).run()
+    with heard_by(None):  # all remarks are on the last one
+        first = Reversal(*given, outputs, asked=asked)
+        swept = first.run()
+        arrays = arrays_to_undo(function, first.program, first.planner)
+        if arrays:
+            second = Reversal(*given, outputs, arrays, asked)
+            changed = second.run()
+            if second.as_much_at_once(first) and only_reversed(arrays, second.fused):
+                swept = changed
+            else:
+                arrays = frozenset()
+    return Reversal(*given, outputs, arrays, asked).run() if is_heard() else swept
 
 
 def kept_by_loops(
@@ -131,8 +130,8 @@ def kept_by_loops(
 ) -> list[tuple[For | Loop, list[tuple[Slot, Type]]]]:
     """What the reversal of a function stores for its outermost loops."""
     # iterations that let an array grow are not run again from a snapshot: see grown_shadows.py
-    growing = GrownShadow(_prepared(function, fuse, None))
-    worker = Reversal(growing, sources, constants, unit_seed, False, fuse, None)
+    growing = GrownShadow(_prepared(function, fuse))
+    worker = Reversal(growing, sources, constants, unit_seed, False, fuse)
     worker.run()
     kept = []
     for stmt in walk(worker.program.body):
@@ -142,9 +141,11 @@ def kept_by_loops(
     return kept
 
 
-def targets_of(function: Function, shared: bool, outputs: frozenset[str] | None) -> set[str]:
+def targets_of(
+    function: Function, shared: bool, outputs: frozenset[str] | None, unit_seed: bool = False
+) -> set[str]:
     """The names that hold what is differentiated; see `reverse`."""
-    targets = {a.id for a in function.leaving.values if isinstance(a, Name)}
+    targets = {a.id for a in function.leaving.values[: 1 if unit_seed else None] if isinstance(a, Name)}
     if outputs is not None:
         targets |= outputs
     elif shared:
@@ -153,9 +154,9 @@ def targets_of(function: Function, shared: bool, outputs: frozenset[str] | None)
     return targets
 
 
-def _prepared(function: Function, fuse: bool, listener: Listener | None) -> Function:
+def _prepared(function: Function, fuse: bool) -> Function:
     function = of_last_iteration(function)
-    function = with_branches(function, listener) if fuse else function
+    function = with_branches(function) if fuse else function
     return replace(function, body=distinct(function.body))
 
 
@@ -170,13 +171,11 @@ class Reversal(Assembly):
         unit_seed: bool,
         shared: bool,
         fuse: bool,
-        listener: Listener | None,
         outputs: frozenset[str] | None = None,
-        put_back: frozenset[str] = frozenset(),
+        undone: frozenset[str] = frozenset(),
         asked: Mapping[str, Asks] | None = None,
     ) -> None:
-        self.listener = listener
-        self.put_back = put_back
+        self.undone = undone
         self.outputs = outputs
         self.shared = shared
         self.fuse = fuse
@@ -207,10 +206,10 @@ class Reversal(Assembly):
     def analyse(self) -> tuple[tuple[str, ...], Block, RevBlock, Shadows]:
         """The seeds, what it takes to add them, the reverse sweep as mathematics, and the shadows; makes the plan."""
         emitter = self.emitter
-        body, old = with_old_values(self.function.body, self.put_back, emitter)
+        body, old = with_old_values(self.function.body, self.undone, emitter)
         function = replace(self.function, body=body)
         last = function.leaving
-        targets = targets_of(function, self.shared, self.outputs)
+        targets = targets_of(function, self.shared, self.outputs, self.unit_seed)
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         self.checkpoints = find(function, self.constants)
         sizes = BatchExtents(function, (), scopes(function))
@@ -231,7 +230,7 @@ class Reversal(Assembly):
         self.program = program
         self.scopes = scopes(program)
         for constant in self.constants:
-            self.scopes.home[constant] = self.scopes.root
+            self.scopes.scope_of[constant] = self.scopes.root
             self.scopes.defs[constant] = []
         self.memory = memory(program, self.scopes, aliases(program), self.constants)
         self.sweep = Sweep(emitter, self.scopes, self.memory, self.activity, shadows)
@@ -247,19 +246,18 @@ class Reversal(Assembly):
         self.fused = ReversedAtOnce()
         if self.fuse:
             parts = (program, self.scopes, self.memory, self.activity, self.exits, self.sweep)
-            fusion = ImmediateReversal(*parts, self.listener)
-            self.fused = fusion.choose(swept, seeding)
+            self.fused = ImmediateReversal(*parts).choose(swept, seeding)
             seeding = ()
         bars = frozenset((*shadows.names.values(), *shadows.rows))
         planner = Planner(emitter, self.scopes, self.memory, self.exits, bars)
         self.planner = planner
-        planner.put_back = self.put_back
+        planner.undone = self.undone
         planner.handed = frozenset(self.sweep.handed)
         self.begin_plan(planner)
         self.plan = planner.run(swept, self.fused.loops)
-        if self.listener is not None:
-            remark_undo(self.put_back, self.scopes, self.listener)
-            remark_plan(self.plan, self.scopes, self.memory, self.types, bars, self.listener)
+        if is_heard():
+            remark_undo(self.undone, self.scopes)
+            remark_plan(self.plan, self.scopes, self.memory, self.types, bars)
         return (*seeds, *given), seeding, swept, shadows
 
     def begin_plan(self, planner: Planner) -> None:
@@ -274,14 +272,13 @@ class Reversal(Assembly):
 
     def scheduled(self, stmt: For) -> list[Stmt]:
         """The reversal of a checkpointed loop; notes what stands in the forward sweep."""
-        if self.listener is not None:
-            # others are computed, from the limit of memory for instance
-            given = not isinstance(stmt.slots, Name) or stmt.slots.id in self.function.params
-            what = "checkpointed, with {0} snapshots" if given else "checkpointed"
-            why = "iterations are run again from the nearest snapshot"
-            self.listener.decide(stmt.span, "checkpoint_contents", what, why, stmt.slots)
-        pull_back = functools.partial(reverse_iteration, listener=self.listener)
-        schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], self.outputs is not None, pull_back)
+        # others are computed, from the limit of memory for instance
+        given = not isinstance(stmt.slots, Name) or stmt.slots.id in self.function.params
+        what = "checkpointed, with {0} snapshots" if given else "checkpointed"
+        why = "iterations are run again from the nearest snapshot"
+        remark(stmt.span, "checkpoint_contents", what, why, stmt.slots)
+        nested = self.outputs is not None
+        schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], nested, reverse_iteration)
         self.scheduled_forward[stmt.key], reversed_ = schedule.write()
         return reversed_
 
@@ -303,7 +300,7 @@ class Reversal(Assembly):
         """The adjoints of the results: parameters, or one."""
         out = self.emitter.child()
         seeds: list[str] = []
-        for value in last.values:
+        for value in last.values[: 1 if self.unit_seed else None]:
             type_ = out.type_of(value)
             if not type_.is_float:
                 continue
@@ -353,9 +350,9 @@ class Reversal(Assembly):
                 region = self.scopes.of[stmt.key]
                 self.scopes.of[made.key] = region
                 self.scopes.place[made.key] = self.scopes.place[stmt.key]
-                self.scopes.home[copy] = region
+                self.scopes.scope_of[copy] = region
                 self.scopes.defs[copy] = [made]
-                self.memory.homes[self.memory.aliases.find(copy)] = region
+                self.memory.scopes_of[self.memory.aliases.find(copy)] = region
 
 
 def reverse_iteration(
@@ -363,7 +360,6 @@ def reverse_iteration(
     sources: tuple[str, ...],
     outputs: frozenset[str],
     unread: frozenset[str],
-    listener: Listener | None = None,
 ) -> Function:
     """The reversal of a loop's iteration: takes what the iteration takes, seeds and shadows; returns the adjoints of
     numbers.
@@ -371,7 +367,7 @@ def reverse_iteration(
     It runs the iteration itself, but for stores into the arrays `unread`, and into those that neither the iteration nor
     its reversal reads: what they hold comes from a snapshot again before it is read.
     """
-    swept = reverse(function, sources, shared=True, outputs=outputs, listener=listener)
+    swept = reverse(function, sources, shared=True, outputs=outputs)
     whole = replace(function, body=(*swept.forward, *swept.backward), types=swept.types)
     forward = without_stores(swept.forward, sharing(whole, unread) | never_read(whole))
     body = (*forward, *swept.backward, Return(swept.adjoints))

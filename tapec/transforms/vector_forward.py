@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tapec.analyses.activity import is_callee, outputs
+from tapec.analyses.activity import is_callee, outputs, refuse_outside
 from tapec.analyses.aliases import PRODUCTS, aliases, is_memory
 from tapec.frontend.values import Sym, Tup
 from tapec.rules.library import PRIMITIVES
@@ -57,9 +57,9 @@ from tapec.syntax.core import (
     written_in,
     zero_of,
 )
+from tapec.syntax.custom_rule import Custom, custom_of
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.forward import refuse_custom
 from tapec.transforms.lane_arrays import LaneArrays
 from tapec.transforms.lane_loops import LANE, by_columns, lanes_type
 from tapec.transforms.primitives import lower_rule
@@ -181,6 +181,9 @@ class _VectorForward(LaneArrays):
         self.flush(emitter)
 
     def statement(self, stmt: Stmt, emitter: Emitter) -> None:
+        if (own := custom_of(stmt)) is not None and any(target in self.activity for target in own[1]):
+            self.custom(stmt, *own, emitter)
+            return
         match stmt:
             case Assign():
                 self.assign(stmt, emitter)
@@ -250,7 +253,6 @@ class _VectorForward(LaneArrays):
         if target not in self.activity:
             self.emit(stmt, emitter)
             return
-        refuse_custom(stmt)
         if isinstance(value, Op) and value.fn in PRIMITIVES:
             self.emit(stmt, emitter)
             self.primitive(value.fn, value.args, (target,), emitter)
@@ -285,15 +287,46 @@ class _VectorForward(LaneArrays):
 
     # functions of whole arrays, and calls
 
+    def custom(
+        self, stmt: Stmt, fn: Custom, targets: tuple[str, ...], args: tuple[Atom, ...], emitter: Emitter
+    ) -> None:
+        """The derivative that the user gave for an operation, lane by lane."""
+        self.emit(stmt, emitter)
+        rule, arguments = fn.rule, args[fn.rule.results :]
+        refuse_outside(rule, arguments, self.activity)
+        for target in targets:
+            self.begin(target, emitter)
+        inner, lane = self.each_lane(emitter)
+        dots = [self.lane_tangent(arg, lane, inner) for arg in arguments[: rule.operands]]
+        block, tangents = rule.push_forward(inner, dots, [Name(target) for target in targets], arguments)
+        inner.extend(block)
+        for target, dot in zip(targets, tangents, strict=True):
+            type_ = self.types[target]
+            if target in self.activity and dot is not None:
+                self.put(target, dot, lane, inner)
+            elif target in self.activity and isinstance(type_, Scalar):
+                self.put(target, inner.atom(zero_of(type_)), lane, inner)
+        self.close(inner, lane, emitter)
+
+    def begin(self, target: str, emitter: Emitter) -> None:
+        """Tangents of zero of an array that an operation makes."""
+        type_ = self.types[target]
+        if target in self.activity and isinstance(type_, Array):
+            dot = self.dot(target, emitter)
+            self.protect((dot,), emitter)
+            self.types[dot] = Array(type_.dtype, type_.ndim + 1)
+            self.zeros("", target, emitter, dot)
+
+    def lane_tangent(self, arg: Expr, lane: Name, out: Emitter) -> Atom | None:
+        """The tangent of an operand in one lane, if it has one."""
+        tangent = self.tangent(arg, out) if isinstance(arg, Name) else None
+        found = isinstance(arg, Name) and isinstance(tangent, Name)
+        return self.of_lane(arg.id, tangent, lane, out) if found else None  # type: ignore[union-attr, arg-type]
+
     def primitive(self, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], emitter: Emitter) -> None:
         result = tuple(Name(t) for t in targets)
         for target in targets:
-            type_ = self.types[target]
-            if target in self.activity and isinstance(type_, Array):
-                dot = self.dot(target, emitter)
-                self.protect((dot,), emitter)
-                self.types[dot] = Array(type_.dtype, type_.ndim + 1)
-                self.zeros("", target, emitter, dot)
+            self.begin(target, emitter)
         if fn in PRODUCTS:
             self.product(args, targets[0], emitter)
             return
@@ -301,11 +334,7 @@ class _VectorForward(LaneArrays):
             # active by another array that the name may stand for
             return
         inner, lane = self.each_lane(emitter)
-        dots: list[Atom | None] = []
-        for arg in args:
-            tangent = self.tangent(arg, emitter) if isinstance(arg, Name) else None
-            found = isinstance(arg, Name) and isinstance(tangent, Name)
-            dots.append(self.of_lane(arg.id, tangent, lane, inner) if found else None)  # type: ignore[union-attr, arg-type]
+        dots = [self.lane_tangent(arg, lane, inner) for arg in args]
         y = result if len(result) > 1 else result[0]
         block, value = lower_rule(inner, PRIMITIVES[fn].tangent, [y, *args, *dots])
         inner.extend(block)

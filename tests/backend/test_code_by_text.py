@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tapec import GradientTape, Variable
-from tapec.backend import cache, jit, lean
+from tapec.backend import cache, jit
+from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT, Options
 from tapec.tape import tape_plan
 
@@ -52,13 +53,13 @@ def codes(folder: Path) -> list[Path]:
 @pytest.mark.slow
 def test_a_tape_of_other_objects_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
-    original = lean.Compiler.compile_extra
+    original = lean_compiler.Compiler.compile_extra
 
     def compile_extra(self: Any, function: Any) -> Any:
         compiled.append(function.__name__)
         return original(self, function)
 
-    monkeypatch.setattr(lean.Compiler, "compile_extra", compile_extra)
+    monkeypatch.setattr(lean_compiler.Compiler, "compile_extra", compile_extra)
     x = np.linspace(0.0, 1.0, 100)
     for counts in ((1, 2, 2), (2, 2, 2)):
         # as a new process begins: with nothing but the disk

@@ -356,7 +356,40 @@ def test_the_generated_source_can_be_seen() -> None:
     assert gradient.source() == ""
     gradient(2.0, 1.0)
     assert "def seen_grad(x, scale):" in gradient.source()
-    assert gradient.source(numba.float64, numba.float64) == gradient.source()
+    assert gradient.source(numba.float64, numba.float64) == gradient.source() == gradient.source(3.0, 1.0)
+
+
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def squared(self, x, power=2.0):
+        return self.scale * x**power
+
+
+def test_the_source_for_examples_of_arguments() -> None:
+    factor = 2.0
+    for made, arguments in (
+        (tapec.grad(square), (1.0,)),
+        (tapec.grad(square), (1.0, 2.0)),
+        (tapec.grad(lambda x: factor * x), (1.0,)),
+        (tapec.grad(lambda p, g: g(p["a"]) * p["b"]), ({"a": 1.0, "b": 2.0}, np.sin)),
+        (tapec.value_and_grad(Scaled(2.0).squared), (1.0,)),
+        (tapec.hvp(square), (1.0, 1.0)),
+        (tapec.hvp(Scaled(2.0).squared), (1.0, 3.0, 1.0)),
+    ):
+        assert "def " in made.source(*arguments), made
+    with pytest.raises(UnsupportedType, match="`x` of `square` is a object"):
+        tapec.grad(square).source(object())
+
+
+def test_compile_and_source_take_as_many_arguments_as_a_call() -> None:
+    for made in (tapec.grad(square), tapec.grad(Scaled(2.0).squared), tapec.hvp(square)):
+        for method in (made.compile, made.source):
+            with pytest.raises(TypeError, match="too many|mismatch"):
+                method(*[1.0] * 6)
+        with pytest.raises(TypeError, match="miss"):
+            made.compile()
 
 
 CALLER = """

@@ -16,9 +16,9 @@ import pytest
 import tapec
 from tapec.backend.jit import load
 from tapec.backend.signature import arguments
-from tapec.journal import Journal
 from tapec.options import Options
 from tapec.pipeline import build
+from tapec.remarks import Remarks
 from tests.oracles import interpreted
 
 RANDOM = np.random.default_rng(5)
@@ -96,10 +96,10 @@ CASES: tuple[tuple[Any, tuple[Any, ...], Any], ...] = (
 )
 
 
-def generated(f: Any, args: tuple[Any, ...], wrt: Any, journal: Journal | None = None, **options: Any) -> Any:
+def generated(f: Any, args: tuple[Any, ...], wrt: Any, remarks: Remarks | None = None, **options: Any) -> Any:
     labels = list(f.__code__.co_varnames[: f.__code__.co_argcount])
     types = arguments(tuple(numba.typeof(arg) for arg in args), labels)
-    return build(f, types, "value_and_grad", wrt, Options(math="libm", **options), listener=journal)
+    return build(f, types, "value_and_grad", wrt, Options(math="libm", **options), listener=remarks)
 
 
 def threaded(text: str) -> list[str]:
@@ -178,9 +178,9 @@ def through_views(a):
     ("f", "args"), [(recurrence, (LONG,)), (unproved, (LONG, BINS))], ids=["recurrence", "unproved"]
 )
 def test_what_is_not_proved_stays(f: Any, args: tuple[Any, ...]):
-    journal = Journal()
-    program = generated(f, args, 0, journal, parallel=True)
-    kept = [d for d in journal.decisions if d.by == "parallel_loops" and d.what == "does not run on threads"]
+    remarks = Remarks()
+    program = generated(f, args, 0, remarks, parallel=True)
+    kept = [d for d in remarks.all if d.by == "parallel_loops" and d.what == "does not run on threads"]
     assert any("proved" in decision.why for decision in kept)
     # of the source's loop; sums over whole arrays may be on threads
     assert len(threaded(program.text)) < sum(line.lstrip().startswith("for ") for line in program.text.splitlines())
@@ -361,10 +361,10 @@ def test_arrays_that_change_their_extents(f: Any, args: tuple[Any, ...], wrt: An
 
 @pytest.mark.parametrize(("f", "args", "wrt", "shared"), REBOUND, ids=lambda one: getattr(one, "__name__", ""))
 def test_what_names_bound_to_other_extents_keep_from_threads(f: Any, args: tuple[Any, ...], wrt: Any, shared: bool):
-    journal = Journal()
-    program = generated(f, args, wrt, journal, parallel=True)
+    remarks = Remarks()
+    program = generated(f, args, wrt, remarks, parallel=True)
     assert bool(threaded(program.text)) == program.options.threads == shared
-    told = [d.why for d in journal.decisions if d.by == "parallel_loops" and "several extents" in d.why]
+    told = [d.why for d in remarks.all if d.by == "parallel_loops" and "several extents" in d.why]
     assert bool(told) != shared
 
 

@@ -307,3 +307,38 @@ def strict_zip(a):
     for x, y in zip(a, a[::-1], strict=True):
         total += x * y * y
     return total + sum([x * k for x, k in zip((a[0], a[1]), [1.0, 2.0], strict=True)])
+
+
+@case(A, True)
+@case(A, False)
+def one_of_two_ranges(x, down):
+    s = 0.0
+    for i in range(len(x) - 1, -1, -2) if down else range(len(x)):
+        s = 0.5 * s + (i + 1) * x[i]
+    return s
+
+
+@case(A, 2.0)
+@case(A, 0.0)
+def range_that_a_branch_sets(x, k):
+    r = range(1, len(x))
+    if k > 1.0:
+        r = range(len(x) - 1, 0, -1)
+    s = 0.0
+    for i in r:
+        for j in r:
+            if j == i:
+                break
+            s = 0.9 * s + x[i] * x[j] * (j + 1)
+    return s + len(r)
+
+
+@case(A)
+def range_that_a_loop_sets(x):
+    r = range(len(x))
+    s = 0.0
+    for k in range(3):
+        for i in r:
+            s = 0.9 * s + x[i] ** 2
+        r = range(k, len(x), 2)
+    return s

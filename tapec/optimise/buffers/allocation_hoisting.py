@@ -22,10 +22,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.largest_extent import Largest
 from tapec.optimise.simplify.identities import nonnegative
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -52,18 +52,15 @@ from tapec.syntax.types import BOOL, INT64, Array, Type
 WHOLE_NUMBERS = frozenset({"+", "-", "*", "max", "min", "dim"})
 
 
-def hoist_allocations(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_allocations(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with allocations moved out of loops; see the module."""
-    worker = _Hoist(function, listener)
+    worker = _Hoist(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Hoist:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
         known = facts(function)
         self.aliases, self.members = known.aliases, known.members
@@ -104,17 +101,16 @@ class _Hoist:
                 if needed is not None:
                     moved |= {one.key: (one,) for one in needed}
                     moved[stmt.key], instead[stmt.key] = self.parted(stmt, stmt.value)
-                elif isinstance(loop, For) and (asked := self.largest.room(stmt, loop, at_top)) is not None:
+                elif isinstance(loop, For) and (asked := self.largest.capacity(stmt, loop, at_top)) is not None:
                     before_it, room = asked
                     empty = replace(stmt, value=Op("empty", (stmt.value.args[0], room)))
                     moved[stmt.key], instead[stmt.key] = (*before_it, empty), self.filled(stmt, stmt.value)
                     self.definitions[stmt.target] = None
                 else:
                     continue
-                if self.listener is not None:
-                    why = "no iteration of {1} hands it on"
-                    about = Named(stmt.target, stmt.span), loop.span
-                    self.listener.decide(stmt.span, "allocation_hoisting", "`{0}` is allocated once", why, *about)
+                why = "no iteration of {1} hands it on"
+                about = Named(stmt.target, stmt.span), loop.span
+                remark(stmt.span, "allocation_hoisting", "`{0}` is allocated once", why, *about)
         before = [one for stmt in loop.body for one in moved.get(stmt.key, ())]
         return before, dict.fromkeys(moved, ()) | instead
 

@@ -25,27 +25,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import VIEWS
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array
 
-LARGEST = 16
 
-
-def copy_array_phis(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def copy_array_phis(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with elements copied instead; see the module."""
-    worker = _Joined(function, listener)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Joined(function).rewritten()
 
 
-class _Joined:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
-        self.fresh = Fresh(function.types)
+class _Joined(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.mentions = _mentions(function.body)
         self.shapes: dict[str, tuple[str, tuple[int, ...]]] = {}
@@ -55,11 +50,9 @@ class _Joined:
                     target=target, value=Op(fn="empty" | "zeros", args=(Const(value=str() as dtype), *extents))
                 ):
                     shape = tuple(n.value for n in extents if isinstance(n, Const) and isinstance(n.value, int))
-                    if len(shape) == len(extents) and 0 < math.prod(shape) <= LARGEST and self.writes[target] == 1:
+                    small = len(shape) == len(extents) and 0 < math.prod(shape) <= costs.SMALL_ARRAY
+                    if small and self.writes[target] == 1:
                         self.shapes[target] = (dtype, shape)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         stmt = map_blocks(stmt, self.block)
@@ -71,7 +64,7 @@ class _Joined:
                 continue
             extents = self.extents(last.target, stmt)
             if extents is not None:
-                made, stmt = joined(stmt, last.target, extents, self.fresh, self.listener)
+                made, stmt = joined(stmt, last.target, extents, self.fresh)
                 yield made
         yield stmt
 
@@ -98,18 +91,13 @@ class _Joined:
         return value.id if own and after[name] == 0 and not shared else None
 
 
-def joined(
-    branch: If, target: str, extents: tuple[int, ...], fresh: Fresh, listener: Listener | None
-) -> tuple[Assign, If]:
+def joined(branch: If, target: str, extents: tuple[int, ...], fresh: Fresh) -> tuple[Assign, If]:
     """A small array, and the branch with elements copied into it where `target` took another array's place."""
     type_ = fresh.types[target]
     assert isinstance(type_, Array)
     fresh.types[target] = replace(type_, layout="C")
-    if listener is not None:
-        about = Named(target, branch.span)
-        listener.decide(
-            branch.span, "array_phis", "elements of `{0}` are copied", "both sides bring a small array", about
-        )
+    about = Named(target, branch.span)
+    remark(branch.span, "array_phis", "elements of `{0}` are copied", "both sides bring a small array", about)
 
     def side(block: Block) -> Block:
         return tuple(new for stmt in block for new in elements(stmt))

@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -41,16 +42,12 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import replaced
 
-_LOADS = 2
-_OPERATIONS = 2
 _ARITHMETIC = frozenset({"+", "-", "*", "neg"})
 
 
-def rematerialise_buffers(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def rematerialise_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays no longer read; see the module.  What fills them is left to be dropped."""
-    worker = _Refill(function, listener)
+    worker = _Refill(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -65,8 +62,7 @@ class _Filling:
 
 
 class _Refill:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
         self.iterations = Iterations(function)
         self.aliases = self.iterations.aliases
@@ -90,14 +86,13 @@ class _Refill:
                     # every use must be one of these, and the store
                     if None not in later and used + 1 == len(self.uses[filling.array]) and used:
                         out[place + 1 :] = [self.refilled(filling, one) for one in out[place + 1 :]]
-                        self.tell(filling)
+                        self.remark(filling)
         return tuple(map_blocks(stmt, self.block) for stmt in out)
 
-    def tell(self, filling: _Filling) -> None:
-        if self.listener is not None:
-            why = "its elements are computed again where they are read"
-            about = Named(filling.array, filling.loop.span)
-            self.listener.decide(filling.loop.span, "buffer_rematerialisation", "`{0}` is not kept", why, about)
+    def remark(self, filling: _Filling) -> None:
+        why = "its elements are computed again where they are read"
+        about = Named(filling.array, filling.loop.span)
+        remark(filling.loop.span, "buffer_rematerialisation", "`{0}` is not kept", why, about)
 
     def fillings(self, loop: For) -> Iterator[_Filling]:
         """The arrays that a loop fills with what is cheap to compute again."""
@@ -141,7 +136,7 @@ class _Refill:
                     return None
             elif not isinstance(stmt.value, Op) or stmt.value.fn not in _ARITHMETIC:
                 return None
-        cheap = len(loads) <= _LOADS and len(found) - len(loads) <= _OPERATIONS
+        cheap = len(loads) <= costs.CHEAP_LOADS and len(found) - len(loads) <= costs.CHEAP_OPERATIONS
         return tuple(reversed(found)) if cheap and found else None
 
     def reading(self, filling: _Filling, stmt: Stmt) -> list[Stmt] | None:

@@ -24,9 +24,9 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.name_origins import Vocabulary, is_adjoint
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -48,16 +48,14 @@ from tapec.syntax.core import (
 )
 
 
-def reuse_buffers(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def reuse_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays in one; see the module."""
-    return replace(function, body=_Reused(function, listener).block(function.body))
+    return replace(function, body=_Reused(function).block(function.body))
 
 
 class _Reused:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.function, self.listener = function, listener
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.words = Vocabulary(function)
@@ -179,9 +177,8 @@ class _Reused:
         Nothing behind `first` names `old`.
         """
         new, own = made.target, self.nests.memory(old)
-        if self.listener is not None:
-            what = "`{0}` takes the memory of an array that is read for the last time"
-            self.listener.decide(block[first].span, "buffer_reuse", what, "", Named(new))
+        what = "`{0}` takes the memory of an array that is read for the last time"
+        remark(block[first].span, "buffer_reuse", what, "", Named(new))
         self.renewed.add(new)
         names: dict[str, Expr] = {old: Name(new)}
 

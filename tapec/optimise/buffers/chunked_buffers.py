@@ -29,11 +29,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.scopes import Scopes, scopes
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.buffers.iteration_rows import IterationRows
 from tapec.optimise.buffers.stack_lists import ArrayList, array_lists
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -55,9 +56,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, INT64, Array, Stack
 
-# elements of a chunk; longer buffers have chunks of their own
-_CHUNK = 2048
-
 
 @dataclass(frozen=True)
 class _Kept(ArrayList):
@@ -67,15 +65,13 @@ class _Kept(ArrayList):
     dtype: str
 
 
-def chunk_buffers(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def chunk_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with chunks; see the module."""
     stmts = list(walk(function.body))
     if has_threads(function):
         return function
     found = _lists(function, stmts)
-    return _Writer(function, found, listener).run() if found else function
+    return _Writer(function, found).run() if found else function
 
 
 def _lists(function: Function, stmts: list[Stmt]) -> list[_Kept]:
@@ -122,7 +118,7 @@ class _Group:
 
 
 class _Writer:
-    def __init__(self, function: Function, found: list[_Kept], listener: Listener | None) -> None:
+    def __init__(self, function: Function, found: list[_Kept]) -> None:
         self.function = function
         self.fresh = Fresh(function.types)
         where = scopes(function)
@@ -133,9 +129,8 @@ class _Writer:
         self.new: dict[int, list[Stmt]] = {}
         for lists in groups.values():
             self.group(lists, where)
-            if listener is not None:
-                why = "to make an array and to keep it on a list takes longer than to fill some numbers in"
-                listener.decide(lists[0].made.span, "chunked_buffers", "kept in parts of larger arrays", why)
+            why = "to make an array and to keep it on a list takes longer than to fill some numbers in"
+            remark(lists[0].made.span, "chunked_buffers", "kept in parts of larger arrays", why)
 
     def group(self, lists: list[_Kept], where: Scopes) -> None:
         types = self.fresh.types
@@ -151,7 +146,7 @@ class _Writer:
         begun = max((one.begun for one in lists), key=lambda stmt: where.place[stmt.key])
         self.new[begun.key] = [begun, *self.begin(group)]
         made = min((one.made for one in lists), key=lambda stmt: where.place[stmt.key])
-        self.new[made.key][:0] = self.make_room(group, lists[0].size, made)
+        self.new[made.key][:0] = self.reserve(group, lists[0].size, made)
         taken = min((one.taken for one in lists), key=lambda stmt: where.place[stmt.key])
         self.new[taken.key][:0] = self.step_back(group, taken)
 
@@ -169,21 +164,21 @@ class _Writer:
         return tuple(out)
 
     def begin(self, group: _Group) -> list[Stmt]:
-        made = [self.chunk(group, one, Const(_CHUNK)) for one in group.lists]
+        made = [self.chunk(group, one, Const(costs.CHUNK_ELEMENTS)) for one in group.lists]
         zeros = [Assign(name, Const(0)) for name in (group.filled, group.place)]
         return [*made, *zeros, Assign(group.places, Op("stack", (Const("int64"),)))]
 
     def chunk(self, group: _Group, one: _Kept, size: Atom) -> Stmt:
         return Assign(group.chunks[one.stack].id, Op("empty", (Const(one.dtype), size)), one.begun.span)
 
-    def make_room(self, group: _Group, size: Atom, stmt: Assign) -> list[Stmt]:
+    def reserve(self, group: _Group, size: Atom, stmt: Assign) -> list[Stmt]:
         """New chunks, where an iteration's buffers find no room in those that are there."""
         span = stmt.span
         held, longest = self.fresh("held", INT64), self.fresh("longest", INT64)
         kept, full = self.fresh("kept", INT64), self.fresh("full", BOOL)
         first, *_ = group.chunks.values()
         new: list[Stmt] = [Push(one.stack, group.chunks[one.stack], span) for one in group.lists]
-        new.append(Assign(longest, Op("max", (size, Const(_CHUNK))), span))
+        new.append(Assign(longest, Op("max", (size, Const(costs.CHUNK_ELEMENTS))), span))
         new += [self.chunk(group, one, Name(longest)) for one in group.lists]
         new += [Assign(group.start, Const(0), span), Assign(group.filled, size, span), Assign(kept, Const(-1), span)]
         return [

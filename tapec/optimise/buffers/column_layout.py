@@ -23,9 +23,10 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS, is_memory
 from tapec.analyses.index_ranges import turned
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.buffers.coordinate_columns import suits_vectors
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -49,13 +50,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array, Type
 
 _ALL = Op("slice", (Const(None), Const(None), Const(None)))
-# elements of a matrix that has a line or two of the cache
-_FEW = 16
 
 
-def store_by_columns(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def store_by_columns(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such matrices; see the module."""
     matrices = Matrices(function)
     fresh = Fresh(function.types)
@@ -64,11 +61,8 @@ def store_by_columns(
         if matrices.gains(name):
             type_ = function.types[name]
             names[name] = fresh(f"{name}_columns", type_)
-            if listener is not None:
-                why = "loops walk down its columns"
-                listener.decide(
-                    made.span, "column_layout", "`{0}` is kept column by column", why, Named(name, made.span)
-                )
+            why = "loops walk down its columns"
+            remark(made.span, "column_layout", "`{0}` is kept column by column", why, Named(name, made.span))
     if not names:
         return function
     body = Turned(names, fresh.types).block(function.body)
@@ -221,7 +215,8 @@ def _small(made: Expr) -> bool:
     """Whether an allocation is known to have few elements."""
     assert isinstance(made, Op)
     sizes = [arg.value for arg in made.args[1:] if isinstance(arg, Const)]
-    return len(sizes) == len(made.args) - 1 and math.prod(size for size in sizes if isinstance(size, int)) <= _FEW
+    size = math.prod(size for size in sizes if isinstance(size, int))
+    return len(sizes) == len(made.args) - 1 and size <= costs.SMALL_MATRIX
 
 
 class Turned:

@@ -22,9 +22,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.strided_sums import operation_cost
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -45,12 +46,8 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Array
 
-_COLUMNS = 4
 
-
-def copy_coordinates(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def copy_coordinates(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such copies; see the module."""
     met = dict(_met(function.body, 0))
     if not met.keys() & set(function.params):
@@ -67,10 +64,9 @@ def copy_coordinates(
         if coordinate is not None and coordinate[0] in names:
             array, _, column = coordinate
             widths[array] = max(widths[array], column + 1)
-    if listener is not None:
-        for name in names:
-            why = "this loop walks down them again and again"
-            listener.decide(met[name].span, "coordinate_columns", "columns of `{0}` are copied", why, Named(name))
+    for name in names:
+        why = "this loop walks down them again and again"
+        remark(met[name].span, "coordinate_columns", "columns of `{0}` are copied", why, Named(name))
     copies = tuple(new for name in names for new in _copied(name, names[name], widths[name], fresh))
     return replace(function, body=(*copies, *_turned(function.body, names)), types=fresh.types)
 
@@ -106,7 +102,7 @@ def _coordinate(stmt: Stmt) -> tuple[str, Expr, int] | None:
     """What a statement loads of a matrix: its name, the row, and the literal number of a column."""
     match stmt:
         case Assign(value=Op(fn="load", args=(Name(id=array), row, Const(value=int() as column)))):
-            return (array, row, column) if 0 <= column < _COLUMNS else None
+            return (array, row, column) if 0 <= column < costs.COPIED_COLUMNS else None
     return None
 
 

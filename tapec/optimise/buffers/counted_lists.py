@@ -26,14 +26,13 @@ from dataclasses import dataclass, field, replace
 
 from tapec.analyses.scopes import Scope, Scopes, scopes
 from tapec.errors import Span
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.capacity import Capacity
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
@@ -49,16 +48,15 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array, Scalar, Stack
 
 
-def lists_as_arrays(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def lists_as_arrays(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with arrays for such lists; see the module."""
     lists = number_lists(function)
     if not lists:
         return function
     where = scopes(function)
     lists = [one for one in lists if not where.of[one.made.key].loops()]
-    return _Writer(function, of_one_height(lists, where), where, listener).run()
+    writer = _Writer(function, of_one_height(lists, where), where)
+    return writer.rewritten() if writer.of else function
 
 
 @dataclass
@@ -74,15 +72,11 @@ class _Group:
     steps: set[int] = field(default_factory=set)
 
 
-class _Writer:
-    def __init__(
-        self, function: Function, groups: list[tuple[NumberList, ...]], where: Scopes, listener: Listener | None
-    ) -> None:
-        self.function = function
-        self.listener = listener
+class _Writer(Rewriter):
+    def __init__(self, function: Function, groups: list[tuple[NumberList, ...]], where: Scopes) -> None:
+        super().__init__(function)
         self.where = where
-        self.fresh = Fresh(function.types)
-        self.room = Capacity(function, self.fresh)
+        self.capacity = Capacity(function, self.fresh)
         # by name; what stands before a loop, and the groups that one of its iterations adds to or takes from, by key
         self.of: dict[str, _Group] = {}
         self.before: dict[int, list[Stmt]] = {}
@@ -90,11 +84,6 @@ class _Writer:
         self.counted: dict[tuple[int, int], Atom] = {}
         for group in groups:
             self.prepare(group)
-
-    def run(self) -> Function:
-        if not self.of:
-            return self.function
-        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
 
     def prepare(self, lists: tuple[NumberList, ...]) -> None:
         """Count the room of lists, and note how their elements are found."""
@@ -127,16 +116,15 @@ class _Writer:
             self.of[one.name] = group
             self.fresh.types[one.name] = Array(type_.element.dtype, 1)
             made.append(Assign(one.name, Op("empty", (Const(type_.element.dtype), room)), one.made.span))
-            if self.listener is not None:
-                what, why = "the list `{0}` is an array", "the iterations are counted before the loop"
-                self.listener.decide(outermost.span, "counted_lists", what, why, Named(one.name))
+            what, why = "the list `{0}` is an array", "the iterations are counted before the loop"
+            remark(outermost.span, "counted_lists", what, why, Named(one.name))
         made.append(Assign(group.height, Const(0), outermost.span))
 
     def iterations(self, body: Scope, outermost: For, out: list[Stmt]) -> Atom | None:
         """How many iterations of a loop all iterations of another one make; counted once."""
         key = body.key, outermost.key
         if key not in self.counted:
-            found = self.room.of(body, outermost)
+            found = self.capacity.of(body, outermost)
             if found is None:
                 return None
             out += found[0]
@@ -171,9 +159,6 @@ class _Writer:
         return {stmt.key for stmt in found.values()}
 
     # writing
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
         match stmt:

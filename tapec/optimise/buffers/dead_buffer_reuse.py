@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.buffer_rotation import last_copies, permutation
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -54,11 +54,9 @@ from tapec.syntax.types import INT64, Array
 _MADE = frozenset({"empty", "zeros"})
 
 
-def reuse_dead_buffers(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def reuse_dead_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays; see the module."""
-    worker = _Dropped(function, listener)
+    worker = _Dropped(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -74,9 +72,8 @@ class _Chain:
 
 
 class _Dropped:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.listener = listener
         self.iterations = Iterations(function)
         self.defs = self.iterations.scopes.defs
         self.fresh = Fresh(function.types)
@@ -150,10 +147,10 @@ class _Dropped:
             if isinstance(stmt, Assign) and stmt.target == name:
                 value = stmt.value
                 alike = isinstance(value, Op) and value.fn in _MADE and value.args == made.args
-                return alike and len(self.defs[name]) == 1 and all(map(self.stands, made.args))
+                return alike and len(self.defs[name]) == 1 and all(map(self.defined_once, made.args))
         return False
 
-    def stands(self, arg: Expr) -> bool:
+    def defined_once(self, arg: Expr) -> bool:
         """Whether an extent is the same whenever it is read."""
         if not isinstance(arg, Name):
             return isinstance(arg, Const)
@@ -167,10 +164,9 @@ class _Dropped:
         made, new = chain.made, chain.made.target
         type_ = self.function.types[new]
         assert isinstance(type_, Array)
-        if self.listener is not None:
-            why = "no iteration needs it any more when the next one begins"
-            about = Named(new, made.span), Named(chain.last.target, chain.last.span)
-            self.listener.decide(made.span, "dead_buffer_reuse", "`{0}` takes the memory that `{1}` had", why, *about)
+        why = "no iteration needs it any more when the next one begins"
+        about = Named(new, made.span), Named(chain.last.target, chain.last.span)
+        remark(made.span, "dead_buffer_reuse", "`{0}` takes the memory that `{1}` had", why, *about)
         body: list[Stmt] = []
         for stmt in loop.body:
             if stmt is not made:

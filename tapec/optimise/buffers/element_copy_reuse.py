@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Access
 from tapec.analyses.scopes import Scope, common
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.element_copies import ElementCopies, ElementCopy, name_of
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -49,9 +49,7 @@ from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64
 
 
-def share_element_copies(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def share_element_copies(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function without such records; see the module."""
     if not _may_keep_twice(function):
         return function
@@ -59,10 +57,9 @@ def share_element_copies(
     found = _Twice(records).alike()
     if not found:
         return function
-    if listener is not None:
-        for one in found:
-            why = "an iteration keeps these elements of `{0}` already"
-            listener.decide(one.gone.load.span, "element_copy_reuse", "not kept again", why, Named(one.gone.array))
+    for one in found:
+        why = "an iteration keeps these elements of `{0}` already"
+        remark(one.gone.load.span, "element_copy_reuse", "not kept again", why, Named(one.gone.array))
     change = _Change(records, found)
     body = change.block(function.body)
     return replace(function, body=body, types=change.fresh.types)
@@ -233,11 +230,11 @@ class _Twice:
         if abs(found[-1].factor(along)) != 1 or any(along in sum_.names() for sum_ in found[:-1]):
             return None
         names = {name for sum_ in found for name in sum_.names() if not name.startswith("#")}
-        homes = [self.scopes.home[name] for name in (*names, stays.buffer)]
-        if any(self.scopes.merged(name) for name in names) or any(home.loops() for home in homes):
+        scopes_of = [self.scopes.scope_of[name] for name in (*names, stays.buffer)]
+        if any(self.scopes.merged(name) for name in names) or any(scope.loops() for scope in scopes_of):
             return None
         readers = [self.scopes.of[access.stmt.key] for access in self.records.accesses_of(gone)]
-        return found if all(reader.inside(home) for reader in readers for home in homes) else None
+        return found if all(reader.inside(scope) for reader in readers for scope in scopes_of) else None
 
 
 class _Change:

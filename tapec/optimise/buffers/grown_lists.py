@@ -21,12 +21,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.array_growth import Family, Growth, Growths
-from tapec.journal import Listener, Named
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -47,9 +46,7 @@ from tapec.syntax.types import INT64, Array, Scalar, Stack
 _ZERO: dict[str, float | int | bool] = {"float64": 0.0, "int64": 0, "bool": False}
 
 
-def grow_in_place(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def grow_in_place(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with lists in place of arrays that grow; see the module."""
     growths = Growths(function)
     if not growths.found or has_threads(function):
@@ -68,7 +65,7 @@ def grow_in_place(
         if len(kept) == len(families):
             break
         families = kept
-    return _Writer(growths, families, listener).run() if families else function
+    return _Writer(growths, families).rewritten() if families else function
 
 
 def _is_list(family: Family, function: Function) -> bool:
@@ -77,10 +74,9 @@ def _is_list(family: Family, function: Function) -> bool:
     return dtypes <= _ZERO.keys() and family.last() is not None and family.plain(function.body)
 
 
-class _Writer:
-    def __init__(self, growths: Growths, families: list[Family], listener: Listener | None) -> None:
-        self.function = growths.function
-        self.fresh = Fresh(self.function.types)
+class _Writer(Rewriter):
+    def __init__(self, growths: Growths, families: list[Family]) -> None:
+        super().__init__(growths.function)
         self.growths = {at: one for at, one in growths.found.items() if any(f.grows(one.stmt) for f in families)}
         # the list that a name stands for
         self.lists: dict[str, Name] = {}
@@ -92,16 +88,10 @@ class _Writer:
             assert isinstance(type_, Array)
             self.fresh.types[name] = Stack(Scalar(type_.dtype))
             last = family.last()
-            if listener is not None and last is not None:
+            if last is not None:
                 why = "names for one array or another would count references in every iteration"
                 span = getattr(last[0], "span", None)
-                listener.decide(span, "grown_lists", "`{0}` is a list", why, Named(last[1]))
-
-    def run(self) -> Function:
-        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
+                remark(span, "grown_lists", "`{0}` is a list", why, Named(last[1]))
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
         growth = self.growths.get(stmt.key)

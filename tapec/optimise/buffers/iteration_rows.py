@@ -25,12 +25,12 @@ from tapec.analyses.aliases import is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.scopes import Scopes
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.stack_lists import ArrayList, array_lists
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.identities import nonnegative
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -49,9 +49,7 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array
 
 
-def keep_in_rows(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def keep_in_rows(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such rows; see the module."""
     if has_threads(function):
         return function
@@ -78,9 +76,8 @@ def keep_in_rows(
         new[one.begun.key] = new[one.put.key] = []
         for stmt, loop in ((one.made, filling), (one.taken, emptying)):
             new[stmt.key] = [replace(stmt, value=Op("view", (Name(store), Name(loop.var))))]
-        if listener is not None:
-            what, why = "`{0}` is a row of one array for all iterations", "the iterations are counted before the loop"
-            listener.decide(one.made.span, "iteration_rows", what, why, Named(one.made.target, one.made.span))
+        what, why = "`{0}` is a row of one array for all iterations", "the iterations are counted before the loop"
+        remark(one.made.span, "iteration_rows", what, why, Named(one.made.target, one.made.span))
 
     def block(stmts: Block) -> Block:
         return tuple(map_blocks(made, block) for stmt in stmts for made in new.get(stmt.key, (stmt,)))

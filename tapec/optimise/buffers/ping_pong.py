@@ -22,8 +22,9 @@ from dataclasses import dataclass, replace
 from tapec.analyses.aliases import ALLOCATIONS, is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -49,19 +50,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array
 
 
-def use_ping_pong_buffers(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def use_ping_pong_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such pairs of arrays; see the module."""
-    worker = _Turns(function, listener)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
-
-
-# elements of a page of memory, of eight bytes each
-_PAGE = 512
-# statements of a loop that copies or fills
-_FEW = 3
+    return _Turns(function).rewritten()
 
 
 @dataclass(frozen=True)
@@ -72,17 +63,13 @@ class _Pair:
     extents: tuple[Name | Const, ...]
 
 
-class _Turns:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+class _Turns(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.types = function.types
         self.iterations = Iterations(function)
         self.scopes = self.iterations.scopes
         self.facts = facts(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         if not isinstance(stmt, For):
@@ -99,18 +86,17 @@ class _Turns:
         made, name = pair.made, pair.made.target
         type_ = self.types[name]
         assert isinstance(type_, Array) and isinstance(made.value, Op)
-        if self.listener is not None:
-            why = "an iteration of {1} hands it to the next one, no further"
-            about = Named(name, made.span), loop.span
-            self.listener.decide(made.span, "ping_pong", "two arrays take turns at `{0}`", why, *about)
+        why = "an iteration of {1} hands it to the next one, no further"
+        about = Named(name, made.span), loop.span
+        remark(made.span, "ping_pong", "two arrays take turns at `{0}`", why, *about)
         turns = self.fresh(f"{name}_turns", type_)
         pages, whole, room, both = (self.fresh(one, INT64) for one in ("n", "n", "room", "n"))
         turn, first, last = (self.fresh(one, INT64) for one in ("turn", "first", "n"))
         (extent,) = pair.extents
         before: Block = (
-            Assign(pages, Op("//", (extent, Const(_PAGE))), made.span),
-            Assign(whole, Op("*", (Name(pages), Const(_PAGE))), made.span),
-            Assign(room, Op("+", (Name(whole), Const(_PAGE + _PAGE // 2))), made.span),
+            Assign(pages, Op("//", (extent, Const(costs.PAGE_ELEMENTS))), made.span),
+            Assign(whole, Op("*", (Name(pages), Const(costs.PAGE_ELEMENTS))), made.span),
+            Assign(room, Op("+", (Name(whole), Const(costs.PAGE_ELEMENTS + costs.PAGE_ELEMENTS // 2))), made.span),
             Assign(both, Op("+", (Name(room), extent)), made.span),
             Assign(turns, Op("empty", (made.value.args[0], Name(both))), made.span),
         )
@@ -170,7 +156,7 @@ class _Turns:
         (handed_on,) = handed
         if not self.set_once(loop, handed_on, made, setting):
             return False
-        if not all(_knows_what_is_apart(one) for one in statements if isinstance(one, For) and _meets(one, members)):
+        if not all(_knows_what_is_apart(one) for one in statements if isinstance(one, For) and _mentions(one, members)):
             return False
         short = [name for name, defs in setting.items() if defs and name != handed_on]
         return all(self.ends_with_iteration(name, setting[name], inside) for name in short)
@@ -241,7 +227,7 @@ def _makes(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ALLOCATIONS
 
 
-def _meets(loop: For, members: set[str]) -> bool:
+def _mentions(loop: For, members: set[str]) -> bool:
     """Whether a loop is an innermost one, and uses one of some arrays."""
     inner = list(walk(loop.body))
     innermost = not any(isinstance(stmt, For | Loop) for stmt in inner)
@@ -250,7 +236,8 @@ def _meets(loop: For, members: set[str]) -> bool:
 
 def _knows_what_is_apart(loop: For) -> bool:
     """Whether LLVM loses nothing in a loop when two arrays become parts of one: it is told, or there is no vector."""
-    return loop.independent or len(loop.body) <= _FEW or any(isinstance(stmt, If) for stmt in loop.body)
+    copies = len(loop.body) <= costs.COPYING_STATEMENTS
+    return loop.independent or copies or any(isinstance(stmt, If) for stmt in loop.body)
 
 
 def _outside_loops(block: Block) -> Iterator[Stmt]:

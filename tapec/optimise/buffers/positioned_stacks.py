@@ -25,9 +25,10 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -44,18 +45,13 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Scalar, Stack, Tuples
 
-# elements of a list before it grows
-_ROOM = 64
 
-
-def stacks_by_position(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def stacks_by_position(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with lists that are filled by position; see the module."""
     found = _groups(function)
     if not found:
         return function
-    return _Writer(function, found, listener).run()
+    return _Writer(function, found).run()
 
 
 @dataclass
@@ -78,8 +74,7 @@ def _groups(function: Function) -> list[tuple[NumberList, ...]]:
 
 
 class _Writer:
-    def __init__(self, function: Function, found: list[tuple[NumberList, ...]], listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, found: list[tuple[NumberList, ...]]) -> None:
         self.function = function
         self.fresh = Fresh(function.types)
         self.types = self.fresh.types
@@ -112,12 +107,9 @@ class _Writer:
         out: list[Stmt] = []
         for stmt in block:
             for name in self.before.get(stmt.key, ()):
-                if self.listener is not None:
-                    why = "every iteration fills and empties it"
-                    self.listener.decide(
-                        _span(stmt), "positioned_stacks", "the list `{0}` keeps its memory", why, Named(name)
-                    )
-                out.append(Assign(name, self.room(name), _span(stmt)))
+                why = "every iteration fills and empties it"
+                remark(_span(stmt), "positioned_stacks", "the list `{0}` keeps its memory", why, Named(name))
+                out.append(Assign(name, self.capacity(name), _span(stmt)))
             out += self.statement(stmt)
         return tuple(out)
 
@@ -139,13 +131,13 @@ class _Writer:
                 return self.emptied(take, name, stmt)
         return [map_blocks(stmt, self.block)]
 
-    def room(self, name: str) -> Op:
+    def capacity(self, name: str) -> Op:
         """The list with some elements."""
         type_ = self.types[name]
         if isinstance(type_, Tuples):
-            return Op("tuples.room", (*map(Const, type_.dtypes), Const(_ROOM)))
+            return Op("tuples.room", (*map(Const, type_.dtypes), Const(costs.STACK_CAPACITY)))
         assert isinstance(type_, Stack) and isinstance(type_.element, Scalar)
-        return Op("room", (Const(type_.element.dtype), Const(_ROOM)))
+        return Op("room", (Const(type_.element.dtype), Const(costs.STACK_CAPACITY)))
 
     def height(self, name: str) -> Name:
         return Name(self.of[name].height)
@@ -153,7 +145,7 @@ class _Writer:
     def filled(self, put: Stmt, name: str, stmt: Stmt) -> list[Stmt]:
         """What fills an element in, in place of the statement that appends it."""
         group = self.of[name]
-        before = self.make_room(group, stmt) if stmt.key in group.lead else []
+        before = self.reserve(group, stmt) if stmt.key in group.lead else []
         after = self.step(group, "+", stmt) if stmt.key in group.last else []
         return [*before, put, *after]
 
@@ -166,7 +158,7 @@ class _Writer:
     def step(self, group: _Group, sign: str, stmt: Stmt) -> list[Stmt]:
         return [Assign(group.height, Op(sign, (Name(group.height), Const(1))), _span(stmt))]
 
-    def make_room(self, group: _Group, stmt: Stmt) -> list[Stmt]:
+    def reserve(self, group: _Group, stmt: Stmt) -> list[Stmt]:
         """Twice as much room, where lists are full."""
         span = _span(stmt)
         room, full = self.fresh("room", INT64), self.fresh("full", Scalar("bool"))

@@ -27,7 +27,8 @@ from dataclasses import replace
 from tapec.analyses.definite_writes import DefiniteWrites
 from tapec.analyses.facts import Facts, facts
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -53,9 +54,7 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Array
 
 
-def privatise(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def privatise(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with scratch arrays made inside the top-level loops that use them; see the module."""
     known = facts(function)
     counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
@@ -97,9 +96,8 @@ def privatise(
         first = next(k for k, stmt in enumerate(iteration) if made.target in _mentioned(stmt))
         body[others[0]] = replace(loop, body=(*iteration[:first], replace(made, value=own), *iteration[first:]))
         body[place] = None
-        if listener is not None:
-            about = Named(made.target, made.span), loop.span
-            listener.decide(made.span, "privatisation", "`{0}` belongs to an iteration", why, *about)
+        about = Named(made.target, made.span), loop.span
+        remark(made.span, "privatisation", "`{0}` belongs to an iteration", why, *about)
     return replace(function, body=tuple(stmt for stmt in body if stmt is not None), types=types)
 
 
@@ -114,7 +112,7 @@ def _by_rows(made: Assign, loop: For, function: Function, known: Facts) -> bool:
     alone = replace(loop, body=(made, *loop.body))
     body = distinct(tuple(alone if stmt is loop else stmt for stmt in function.body if stmt is not made))
     iterations = Iterations(replace(function, body=body))
-    return any(isinstance(stmt, For) and stmt.var == loop.var and iterations.commute(stmt) for stmt in body)
+    return any(isinstance(stmt, For) and stmt.var == loop.var and iterations.is_parallel(stmt) for stmt in body)
 
 
 def _mentioned(stmt: Stmt) -> set[str]:
@@ -245,9 +243,10 @@ class _Coverage:
     def complete(self, known: frozenset[Atom]) -> frozenset[Atom]:
         """All, if every element has been written by number."""
         size = self.extents[0].value if isinstance(self.extents[0], Const) else None
-        written = isinstance(size, int) and size <= _LARGEST and all(Const(k) in known for k in range(size))
+        if not isinstance(size, int) or size > costs.PRIVATE_ELEMENTS:
+            return known
+        written = all(Const(k) in known for k in range(size))
         return known | {_ALL} if written else known
 
 
 _ALL = Const("all")
-_LARGEST = 64

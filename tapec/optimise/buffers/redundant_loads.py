@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Vocabulary
 from tapec.syntax.core import (
     Assign,
@@ -41,9 +42,6 @@ from tapec.syntax.types import FLOAT64, Array, Scalar
 
 Element = tuple[str, tuple[Expr, ...]]
 Known = dict[Element, Atom]
-
-# elements that are looked at with each store: enough for kernels, and no matter of time in long functions
-_MOST = 16
 
 
 def drop_redundant_loads(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -93,7 +91,7 @@ class _Elements:
         if fixed and isinstance(type_, Array) and self.type_of(value) == type_.element:
             known.pop(element, None)
             known[element] = value
-            if len(known) > _MOST:
+            if len(known) > costs.KNOWN_ELEMENTS:
                 del known[next(iter(known))]
 
     def names_it(self, target: str, value: Atom) -> bool:

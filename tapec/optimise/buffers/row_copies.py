@@ -27,10 +27,10 @@ from tapec.analyses.buffer_rotation import cycle, last_copies, permutation
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.copy_borders import Border, Borders
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -52,11 +52,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array
 
 
-def drop_row_copies(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def drop_row_copies(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such copies left out; see the module."""
-    worker = _KeptRows(function, listener)
+    worker = _KeptRows(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -83,13 +81,12 @@ class _Box:
 
 
 class _KeptRows:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.listener = listener
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
-        self.rims = Borders(self.iterations, self.fresh)
+        self.borders = Borders(self.iterations, self.fresh)
 
     def block(self, block: Block) -> Block:
         """The function's body with all such loops changed."""
@@ -108,7 +105,7 @@ class _KeptRows:
                     rows[copy.store] = made.args[1]
                     extents = [n for n in made.args[2:] if isinstance(n, Name | Const)]
                     pairs = zip(box.bounds, extents, strict=True)
-                    edges = [self.rims.edge(*bounds, n, loop.span, out) for bounds, n in pairs]
+                    edges = [self.borders.edge(*bounds, n, loop.span, out) for bounds, n in pairs]
                     out += self.first(copy, extents, loop.span)
                     assert isinstance(stmt, For)
                     stmt = self.changed_loop(stmt, copy, box, edges)
@@ -203,7 +200,7 @@ class _KeptRows:
             zeros = self.allocation(block[:place], origin)
             if zeros is None or not self.alike(zeros, made):
                 return None
-        return box if self.kept_apart(block, place, loop, set(turned), new) else None
+        return box if self.keeps_disjoint(block, place, loop, set(turned), new) else None
 
     def alike(self, array: Op, store: Op) -> bool:
         """Whether an array has the type and extents of a row of a store."""
@@ -218,7 +215,7 @@ class _KeptRows:
         names = {value.id for value in found.values() if isinstance(value, Name)}
         return names if len(names) == len(turned) else None
 
-    def kept_apart(self, block: Block, place: int, loop: For, turned: set[str], new: str) -> bool:
+    def keeps_disjoint(self, block: Block, place: int, loop: For, turned: set[str], new: str) -> bool:
         """Whether from the loop on nothing stores into a buffer that is kept, or has it by another name."""
         if any(self.iterations.may_share(one, new) for one in turned if one != new):
             return False
@@ -301,8 +298,8 @@ class _KeptRows:
             if affine is None:
                 return False
             if affine.base is not None:
-                home = self.iterations.scopes.home.get(affine.base)
-                if not self.iterations.fixed(Name(affine.base)) or (home is not None and home.inside(outer)):
+                scope = self.iterations.scopes.scope_of.get(affine.base)
+                if not self.iterations.fixed(Name(affine.base)) or (scope is not None and scope.inside(outer)):
                     return False
         return True
 
@@ -328,7 +325,7 @@ class _KeptRows:
         """The array moves into the first row."""
         row = self.fresh(copy.view.target, self.iterations.types[copy.view.target])
         begin = Assign(row, Op("view", (Name(copy.store), Const(0))), span)
-        copied = self.rims.whole(row, copy.array, extents, span)
+        copied = self.borders.whole(row, copy.array, extents, span)
         return [begin, *copied, Assign(copy.array, Name(row), span)]
 
     def changed_loop(self, loop: For, copy: _Copy, box: _Box, edges: list[Border]) -> For:
@@ -338,15 +335,14 @@ class _KeptRows:
         row = self.fresh(copy.view.target, self.iterations.types[copy.view.target])
         begin: list[Stmt] = [Assign(following, Op("+", (Name(loop.var), Const(1))), span)]
         begin.append(Assign(row, Op("view", (Name(copy.store), Name(following))), span))
-        begin += self.rims.rim(row, new, edges, span)
+        begin += self.borders.rim(row, new, edges, span)
         old = new
         if box.loads:
             old = self.fresh(new, self.iterations.types[new])
             begin.append(Assign(old, Name(new), span))
         begin.append(Assign(new, Name(row), span))
-        if self.listener is not None:
-            what, why = "`{0}` is written where it is kept", "the next iteration would copy what this one writes"
-            self.listener.decide(loop.span, "row_copies", what, why, Named(new))
+        what, why = "`{0}` is written where it is kept", "the next iteration would copy what this one writes"
+        remark(loop.span, "row_copies", what, why, Named(new))
         dropped = {copy.nest.key, *(stmt.key for stmt in copy.asked if not self.read_elsewhere(stmt, copy))}
         body: list[Stmt] = []
         for stmt in loop.body:

@@ -14,14 +14,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.journal import Listener, Named
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -40,11 +39,10 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar, Type
 
-_LARGEST = 16
 Place = tuple[int, ...]
 
 
-def small_arrays(function: Function, largest: int = _LARGEST) -> dict[str, Place]:
+def small_arrays(function: Function, largest: int = costs.SMALL_ARRAY) -> dict[str, Place]:
     """The extents of the arrays that are small, known by one name alone and used element by element."""
     known = facts(function)
     found: dict[str, Place] = {}
@@ -75,9 +73,7 @@ def _used_whole(stmt: Stmt) -> Iterator[str]:
             yield from reads(stmt)
 
 
-def replace_small_arrays(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def replace_small_arrays(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with numbers for arrays; see the module.  Afterwards a name may have several values."""
     shapes = small_arrays(function)
     for stmt in walk(function.body):
@@ -86,14 +82,11 @@ def replace_small_arrays(
                 del shapes[name]
     if not shapes:
         return function
-    if listener is not None:
-        for stmt in walk(function.body):
-            if isinstance(stmt, Assign) and stmt.target in shapes:
-                about = Named(stmt.target, stmt.span), math.prod(shapes[stmt.target])
-                listener.decide(stmt.span, "scalar_replacement", "`{0}` became {1} numbers", "", *about)
-    worker = _Scalars(function, shapes)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    for stmt in walk(function.body):
+        if isinstance(stmt, Assign) and stmt.target in shapes:
+            about = Named(stmt.target, stmt.span), math.prod(shapes[stmt.target])
+            remark(stmt.span, "scalar_replacement", "`{0}` became {1} numbers", "", *about)
+    return _Scalars(function, shapes).rewritten()
 
 
 def _accesses(stmt: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
@@ -115,9 +108,9 @@ def _place(index: tuple[Expr, ...], shape: Place) -> Place | None:
     return tuple(out)
 
 
-class _Scalars:
+class _Scalars(Rewriter):
     def __init__(self, function: Function, shapes: dict[str, Place]) -> None:
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.shapes = shapes
         self.names: dict[tuple[str, Place], str] = {}
         for array, shape in shapes.items():
@@ -126,9 +119,6 @@ class _Scalars:
             for place in itertools.product(*map(range, shape)):
                 label = "_".join(map(str, (array, *place)))
                 self.names[array, place] = self.fresh(label, type_.element)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         match stmt:

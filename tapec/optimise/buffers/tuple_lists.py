@@ -27,9 +27,9 @@ import numpy as np
 
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
-from tapec.journal import Listener
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -51,16 +51,14 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Scalar, Stack, Tuples
 
 
-def join_lists(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def join_lists(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with lists of tuples; see the module."""
     lists = [one for one in number_lists(function) if isinstance(function.types[one.name], Stack)]
     if len(lists) < 2:
         return function
     places = _Places(function)
     groups = [joined for group in of_one_height(lists, places.where) for joined in places.joined(group)]
-    return _Writer(function, groups, listener).run() if groups else function
+    return _Writer(function, groups).run() if groups else function
 
 
 @dataclass(frozen=True)
@@ -158,16 +156,15 @@ def _at_once(between: Block, stmts: list[Stmt], last: bool) -> bool:
 
 
 class _Writer:
-    def __init__(self, function: Function, groups: list[_Joined], listener: Listener | None) -> None:
+    def __init__(self, function: Function, groups: list[_Joined]) -> None:
         self.function = function
         self.fresh = Fresh(function.types)
         # what becomes of a statement, by its id
         self.new: dict[int, list[Stmt]] = {}
         for group in groups:
             self.group(group)
-            if listener is not None:
-                what = f"{len(group.lists)} lists of numbers are one list of tuples"
-                listener.decide(group.span, "tuple_lists", what, "the same places fill and empty them")
+            what = f"{len(group.lists)} lists of numbers are one list of tuples"
+            remark(group.span, "tuple_lists", what, "the same places fill and empty them")
 
     def group(self, group: _Joined) -> None:
         dtypes = tuple(self.dtype(one) for one in group.lists)

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -35,11 +35,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Scalar
 
 
-def fuse_zero_fills(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_zero_fills(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays filled; see the module."""
-    worker = _Filled(function, listener)
+    worker = _Filled(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -86,11 +84,10 @@ class ZeroFill:
 
 
 class _Filled(ZeroFill):
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         super().__init__(function)
         self.fresh = Fresh(function.types)
         self.inside = False
-        self.listener = listener
 
     def block(self, block: Block) -> Block:
         around, self.inside = self.inside, True
@@ -114,9 +111,8 @@ class _Filled(ZeroFill):
         stores, extents = found
         rest = self.rest(made, extents, dims) if extents != dims else []
         if extents == dims or rest:
-            if self.listener is not None:
-                why = "a loop comes to every element before anything else does"
-                self.listener.decide(made.span, "zero_fill", "`{0}` is not set to zero first", why, Named(array))
+            why = "a loop comes to every element before anything else does"
+            remark(made.span, "zero_fill", "`{0}` is not set to zero first", why, Named(array))
             out[place][-1] = replace(made, value=Op("empty", zeros.args))
             # blocks inside may have changed, but loads and stores are the same objects
             out[first] = [*out[first][:-1], *rest, self.without_adding(out[first][-1], stores)]

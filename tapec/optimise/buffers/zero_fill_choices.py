@@ -20,20 +20,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.zero_fill import ZeroFill
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, Store, writes, written_in
 from tapec.syntax.types import INT64, Array
 
 
-def fuse_chosen_zero_fills(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_chosen_zero_fills(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays filled; see the module."""
     if not any(isinstance(stmt, If) for stmt in function.body):
         return function
-    worker = _Choices(function, listener)
+    worker = _Choices(function)
     return replace(function, body=worker.filled(function.body), types=worker.fresh.types)
 
 
@@ -49,9 +47,8 @@ class _Side:
 
 
 class _Choices(ZeroFill):
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         super().__init__(function)
-        self.listener = listener
         self.fresh = Fresh(function.types)
 
     def filled(self, block: Block) -> Block:
@@ -76,9 +73,8 @@ class _Choices(ZeroFill):
         stores, extents = found
         if not all(self.covers(extents, side, branch, k == 1) for k, side in enumerate(sides)):
             return block
-        if self.listener is not None:
-            why = "a loop comes to every element, whichever array the branch has chosen"
-            self.listener.decide(branch.span, "zero_fill_choices", "`{0}` is not set to zero first", why, Named(name))
+        why = "a loop comes to every element, whichever array the branch has chosen"
+        remark(branch.span, "zero_fill_choices", "`{0}` is not set to zero first", why, Named(name))
         out = list(block)
         out[first] = self.without_adding(block[first], stores)
         bodies = [

@@ -21,9 +21,9 @@ from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -43,11 +43,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Array
 
 
-def replace_zeroed_elements(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def replace_zeroed_elements(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with numbers for such arrays; see the module."""
-    worker = _Spent(function, listener)
+    worker = _Spent(function)
     for stmt in walk(function.body):
         if worker.waiting and isinstance(stmt, For):
             worker.look(stmt)
@@ -58,8 +56,7 @@ def replace_zeroed_elements(
 
 
 class _Spent:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.types = dict(function.types)
         used = Counter(name for stmt in walk(function.body) for name in {*reads(stmt), *writes(stmt)})
@@ -92,9 +89,8 @@ class _Spent:
             if inside and not may_leave(loop.body) and self.spends(made, accesses):
                 del self.waiting[array]
                 self.found[array] = made
-                if self.listener is not None:
-                    why = "each iteration spends one element"
-                    self.listener.decide(loop.span, "zeroed_elements", "`{0}` became a number", why, Named(array))
+                why = "each iteration spends one element"
+                remark(loop.span, "zeroed_elements", "`{0}` became a number", why, Named(array))
                 self.first.setdefault(accesses[0].stmt.key, []).append(array)
                 if accesses[-1].kind == "store":
                     self.last.add(accesses[-1].stmt.key)

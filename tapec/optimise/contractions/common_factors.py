@@ -18,10 +18,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -41,18 +41,16 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array, Type
 
 
-def factor_out_products(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def factor_out_products(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such products joined; see the module."""
     products = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign) and _factors(stmt) is not None]
     if len(products) < 2:
         return function
     # loops that have made way for a product still read it
-    joined = _Joined(drop_dead_code(function, constants), listener).made()
+    joined = _Joined(drop_dead_code(function, constants)).made()
     while joined is not None:
         # what the next sum is made of may be new
-        function, joined = joined, _Joined(joined, listener).made()
+        function, joined = joined, _Joined(joined).made()
     return function
 
 
@@ -82,8 +80,8 @@ class _Pair:
 
 
 class _Joined:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.function, self.listener = function, listener
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.fresh = Fresh(function.types)
         self.nests = Nests(Iterations(function))
         stmts = list(walk(function.body))
@@ -103,10 +101,9 @@ class _Joined:
             return tuple(map_blocks(stmt, self.block) for stmt in block)
         self.any = True
         later = max(pair.products)
-        if self.listener is not None:
-            why = "two products of one matrix are added up"
-            what = "one product is taken of the sum of the factors"
-            self.listener.decide(block[pair.kept].span, "common_factors", what, why)
+        why = "two products of one matrix are added up"
+        what = "one product is taken of the sum of the factors"
+        remark(block[pair.kept].span, "common_factors", what, why)
         made = self.joined(block, pair)
         gone = (*pair.products, pair.needless)
         before = [stmt for k, stmt in enumerate(block[:later]) if k not in gone]

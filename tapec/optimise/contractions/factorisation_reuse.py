@@ -19,8 +19,8 @@ import functools
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -41,13 +41,11 @@ from tapec.syntax.types import Array
 _SOLVE, _CHOLESKY = "np.linalg.solve", "np.linalg.cholesky"
 
 
-def reuse_factorisations(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def reuse_factorisations(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with systems that are solved from factors; see the module."""
     if not any(isinstance(stmt, Assign) and _calls(stmt, _SOLVE) for stmt in walk(function.body)):
         return function
-    worker = _Factors(function, listener)
+    worker = _Factors(function)
     body = worker.block(function.body, {})
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -61,12 +59,11 @@ Known = dict[str, str | None]
 
 
 class _Factors:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         found = facts(function)
         self.defs = found.scopes.defs
         self.aliases = found.aliases
         self.fresh = Fresh(function.types)
-        self.listener = listener
 
     def block(self, block: Block, known: Known) -> Block:
         """A block that begins where some factors are known."""
@@ -115,9 +112,9 @@ class _Factors:
             made = "factorised_lower" if matrix in known else "factorised"
             out.append(Assign(factors, Op(f"tapec_runtime.{made}", (Name(matrix),)), stmt.span))
             known[matrix] = factors
-        elif self.listener is not None:
+        else:
             why = "the factors of its matrix are known from a system before"
-            self.listener.decide(
+            remark(
                 stmt.span,
                 "factorisation_reuse",
                 "`{0}` is solved without another factorisation",

@@ -20,36 +20,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.contractions.small_products import Products
+from tapec.remarks import remark
 from tapec.syntax.core import Assign, Const, Expr, For, Function, Loop, Name, Op, Stmt, map_blocks, walk
 from tapec.syntax.types import INT64, Array
 
-# up to so many elements along each axis, loops are faster than BLAS
-FEW = 8
-# a form more is machine code more: statements of the program up to which it is worth that
-_LARGEST = 200
 
-
-def of_few_elements(
-    function: Function, listener: Listener | None = None
-) -> tuple[Function, tuple[Expr, ...]] | None:
+def of_few_elements(function: Function) -> tuple[Function, tuple[Expr, ...]] | None:
     """The program for matrices of few elements, and which extents must be few; None where there are none.
 
-    Expects one name per value, as `optimise.clean.single` leaves it.
+    Expects one name per value, as `number_values` leaves it.
     """
-    if sum(1 for _ in walk(function.body)) > _LARGEST:
+    if sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None
-    worker = _Few(function, listener)
-    made = worker.function()
+    worker = _Few(function)
+    made = worker.rewritten()
     return (made, tuple(worker.extents_asked)) if worker.extents_asked and worker.is_worth_it else None
 
 
 class _Few(Products):
     """Writes products in loops out whose extents follow from those of parameters."""
 
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        super().__init__(function, listener)
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         # in the order in which they are met
         self.extents_asked: dict[Expr, None] = {}
         # not where products in loops would be left to BLAS
@@ -66,9 +60,8 @@ class _Few(Products):
 
     def of_few(self, stmt: Assign, left: str, right: str) -> Iterator[Stmt]:
         """The product in loops, after a check of its factors' extents."""
-        if self.listener is not None:
-            why = "where its arrays have at most {0} elements along each axis, which is asked at the start"
-            self.listener.decide(stmt.span, "small_products", "the product is written out", why, FEW)
+        why = "where its arrays have at most {0} elements along each axis, which is asked at the start"
+        remark(stmt.span, "small_products", "the product is written out", why, costs.FEW_ELEMENTS)
         shapes: list[tuple[Name, ...]] = []
         for array in (left, right):
             shapes.append(tuple(Name(self.fresh("n", INT64)) for _ in range(self.rank(array))))
@@ -97,7 +90,7 @@ class _Few(Products):
         return True
 
     def is_small(self, number: Const) -> bool:
-        return isinstance(number.value, int) and number.value <= FEW
+        return isinstance(number.value, int) and number.value <= costs.FEW_ELEMENTS
 
     def is_of_floats(self, array: str) -> bool:
         type_ = self.fresh.types[array]

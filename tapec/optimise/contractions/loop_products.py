@@ -22,13 +22,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.contractions.loop_matrices import NestMatrices, needed_by
 from tapec.optimise.contractions.loop_nests import Nest, Refused, Term
 from tapec.optimise.contractions.loop_pairs import added_up, joined_term
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -47,21 +48,14 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, INT64, Array
 
-# what BLAS is worth its calls and copies for: iterations of each loop, and of all
-LEAST, WORK = 8, 16384
-# elements of a matrix that a nest without one may be given
-MOST = 2**24
 
-
-def multiply_matrices(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def multiply_matrices(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with products in place of such nests; see the module."""
     if not any(_is_deep(stmt) for stmt in walk(function.body)):
         return function
     # passes before this one leave names with several values
     function = number_values(function, constants)
-    worker = _Products(function, listener)
+    worker = _Products(function)
     body = worker.block(function.body)
     if not worker.any:
         return function
@@ -69,8 +63,7 @@ def multiply_matrices(
 
 
 class _Products:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
@@ -91,9 +84,8 @@ class _Products:
         except Refused:
             return None
         self.any = True
-        if self.listener is not None:
-            why = "where its loops make many iterations, the nest is a product of matrices"
-            self.listener.decide(loop.span, "loop_products", "is left to BLAS", why)
+        why = "where its loops make many iterations, the nest is a product of matrices"
+        remark(loop.span, "loop_products", "is left to BLAS", why)
         return new
 
 
@@ -142,14 +134,14 @@ class _Form(NestMatrices):
     def large(self) -> Name:
         """Whether BLAS is worth it."""
         sizes = [self.nest.outer.stop, self.nest.middle.stop, self.end()]
-        enough = [self.computed(Op(">=", (size, Const(LEAST))), BOOL) for size in dict.fromkeys(sizes)]
+        enough = [self.computed(Op(">=", (size, Const(costs.BLAS_ITERATIONS))), BOOL) for size in dict.fromkeys(sizes)]
         first, second, third = sizes
         work = self.computed(Op("*", (self.computed(Op("*", (first, second)), INT64), third)), INT64)
         few: Atom = first
         for size in dict.fromkeys(sizes[1:]):
             few = few if size == few else self.computed(Op("min", (few, size)), INT64)
-        most = self.computed(Op("*", (few, Const(MOST))), INT64)
-        tests = [Op(">=", (work, Const(WORK))), Op("<=", (work, most))]
+        most = self.computed(Op("*", (few, Const(costs.BLAS_ELEMENTS))), INT64)
+        tests = [Op(">=", (work, Const(costs.BLAS_WORK))), Op("<=", (work, most))]
         test, *others = [*enough, *(self.computed(one, BOOL) for one in tests)]
         for other in others:
             test = self.computed(Op("and", (test, other)), BOOL)

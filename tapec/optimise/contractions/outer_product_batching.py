@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.journal import Listener, Named
-from tapec.optimise.contractions.loop_products import LEAST, MOST, WORK
+from tapec.optimise import costs
 from tapec.optimise.loops.scatter_to_gather import moved
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -50,15 +50,13 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
 
-def batch_outer_products(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def batch_outer_products(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such products after their loops; see the module."""
     if not any(_deep(stmt) for stmt in walk(function.body)):
         return function
     # passes before this one leave names with several values
     function = number_values(function, constants)
-    worker = _Later(function, listener)
+    worker = _Later(function)
     body = worker.block(function.body)
     if not worker.found:
         return function
@@ -95,8 +93,7 @@ class _Kept:
 
 
 class _Later:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.found = False
@@ -122,7 +119,7 @@ class _Later:
         ):
             return None
         updates = [one for stmt in loop.body if isinstance(stmt, For) for one in self.updates(loop, stmt)]
-        if not updates or self.iterations.commute(loop):
+        if not updates or self.iterations.is_parallel(loop):
             return None
         before: list[Stmt] = []
         iterations = moved(self.fresh, ends, 1, updates[0].store, before) if down else ends
@@ -130,10 +127,9 @@ class _Later:
         body = tuple(new for stmt in loop.body for new in self.keeping(stmt, loop.var, updates, kept))
         after = [self.product(one, kept[one.store.key]) for one in updates]
         self.found = True
-        if self.listener is not None:
-            for one in updates:
-                why = "where the loops make many iterations, what they add to `{0}` is one product, after the loop"
-                self.listener.decide(one.store.span, "outer_product_batching", "added later", why, Named(one.array))
+        for one in updates:
+            why = "where the loops make many iterations, what they add to `{0}` is one product, after the loop"
+            remark(one.store.span, "outer_product_batching", "added later", why, Named(one.array))
         return [*before, replace(loop, body=body), *after]
 
     # which additions can wait
@@ -256,11 +252,12 @@ class _Later:
     def large(self, iterations: Atom, rows: Atom, columns: Atom, span: Span | None, out: list[Stmt]) -> Name:
         """Whether a product is worth a call of BLAS, and memory for its factors."""
         sizes = iterations, rows, columns
-        tests: list[Name] = [self.computed(Op(">=", (size, Const(LEAST))), span, out, BOOL) for size in sizes]
+        least, most = Const(costs.BLAS_ITERATIONS), Const(costs.BLAS_ELEMENTS)
+        tests: list[Name] = [self.computed(Op(">=", (size, least)), span, out, BOOL) for size in sizes]
         left, right = (self.computed(Op("*", (iterations, size)), span, out) for size in (rows, columns))
         work = self.computed(Op("*", (left, columns)), span, out)
-        tests.append(self.computed(Op(">=", (work, Const(WORK))), span, out, BOOL))
-        tests += [self.computed(Op("<=", (matrix, Const(MOST))), span, out, BOOL) for matrix in (left, right)]
+        tests.append(self.computed(Op(">=", (work, Const(costs.BLAS_WORK))), span, out, BOOL))
+        tests += [self.computed(Op("<=", (matrix, most)), span, out, BOOL) for matrix in (left, right)]
         test, *others = tests
         for other in others:
             test = self.computed(Op("and", (test, other)), span, out, BOOL)

@@ -11,31 +11,28 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from tapec.journal import Listener
+from tapec.remarks import remark
 from tapec.syntax.core import Assign, Block, Expr, For, Function, Loop, Name, Op, Stmt, map_blocks
 from tapec.syntax.types import Array, Type
 
 
-def multiply_in_rows(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def multiply_in_rows(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with calls of the runtime's product; see the module."""
-    return replace(function, body=_changed(function.body, function.types, listener))
+    return replace(function, body=_changed(function.body, function.types))
 
 
-def _changed(block: Block, types: dict[str, Type], listener: Listener | None, repeated: bool = False) -> Block:
+def _changed(block: Block, types: dict[str, Type], repeated: bool = False) -> Block:
     """A block with its products changed, if it is repeated, and those of blocks inside it."""
     out: list[Stmt] = []
     for stmt in block:
         match stmt:
             case Assign(value=Op(fn="np.dot", args=(first, second))) if repeated and _in_columns(first, second, types):
-                if listener is not None:
-                    why = "the second one stands in columns, and loops repeat the product"
-                    listener.decide(stmt.span, "row_products", "a small factor is copied to rows", why)
+                why = "the second one stands in columns, and loops repeat the product"
+                remark(stmt.span, "row_products", "a small factor is copied to rows", why)
                 out.append(replace(stmt, value=Op("tapec_runtime.product", (first, second))))
             case _:
                 again = repeated or isinstance(stmt, For | Loop)
-                inside = functools.partial(_changed, types=types, listener=listener, repeated=again)
+                inside = functools.partial(_changed, types=types, repeated=again)
                 out.append(map_blocks(stmt, inside))
     return tuple(out)
 

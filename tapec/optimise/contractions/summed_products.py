@@ -20,11 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -48,15 +48,13 @@ from tapec.syntax.types import BOOL, INT64, Array, Scalar
 _ARITHMETIC = frozenset({"+", "-", "*", "neg"})
 
 
-def sum_before_products(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def sum_before_products(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such sums before their products; see the module.  Afterwards a name may have several values."""
     if not any(map(is_product, walk(function.body))):
         return function
     # loops that have made way for a product still read it
     function = drop_dead_code(function, constants)
-    worker = _Summed(function, listener)
+    worker = _Summed(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -71,8 +69,8 @@ class _Use:
 
 
 class _Summed:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.function, self.listener = function, listener
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
@@ -92,9 +90,8 @@ class _Summed:
                 product = self.fresh("q", Array(self.element(stmt).dtype, 1))
                 nests[block[use.place].key] = self.added(use, stmt.target, product)
                 out += self.summed(stmt, use, product)
-                if self.listener is not None:
-                    why = "only the sum of its rows is asked for"
-                    self.listener.decide(stmt.span, "summed_products", "rows are summed before the product", why)
+                why = "only the sum of its rows is asked for"
+                remark(stmt.span, "summed_products", "rows are summed before the product", why)
             elif stmt.key in nests:
                 out += nests[stmt.key]
             else:

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.contractions.tall_matrix_loops import InTranspose, TallMatrices
 from tapec.optimise.loops.covering_nests import Nests
@@ -35,6 +35,7 @@ from tapec.optimise.loops.loop_interchange import Interchange
 from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -58,21 +59,15 @@ from tapec.syntax.types import BOOL, INT64, Array
 
 # what reads elements of an array, or gives some of them another name
 _READING = frozenset({"load", "dim", "np.dot", *VIEWS})
-# rows must be so many times as many as columns
-TIMES = 4
-# as many products are worth a second form of their loop
-_MOST = 4
 
 
-def transpose_tall_matrices(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def transpose_tall_matrices(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such matrices in transpose; see the module."""
     if not any(_repeats_products(stmt) for stmt in walk(function.body)):
         return function
     # passes before this one leave names with several values
     function = number_values(function, constants)
-    worker = _Tall(function, listener)
+    worker = _Tall(function)
     body = worker.block(function.body)
     if not worker.any:
         return function
@@ -82,8 +77,8 @@ def transpose_tall_matrices(
 
 
 class _Tall:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.function, self.listener = function, listener
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
@@ -224,9 +219,9 @@ class _Tall:
         """Whether something can be computed before a loop."""
         match extent:
             case Name(id=name):
-                home = self.iterations.scopes.home.get(name)
+                scope = self.iterations.scopes.scope_of.get(name)
                 (body,) = self.iterations.scopes.body[loop.key]
-                return name in self.function.params or (home is not None and not home.inside(body))
+                return name in self.function.params or (scope is not None and not scope.inside(body))
             case Op(args=args):
                 return all(self.is_before(arg, loop) for arg in args)
         return True
@@ -240,7 +235,7 @@ class _Tall:
         arrays = {*group.made, *group.turned}
         products = [stmt for stmt in loop.body if is_product(stmt)]
         theirs = [stmt for stmt in products if not arrays.isdisjoint((*reads(stmt), *writes(stmt)))]
-        most = 2 * len(theirs) >= len(products) > 0 and len(products) <= _MOST
+        most = 2 * len(theirs) >= len(products) > 0 and len(products) <= costs.TALL_PRODUCTS
         return most and bool(group.nests) and self.is_before(group.rows, loop) and bool(self.widths(group, loop))
 
     def widths(self, group: TallMatrices, loop: For | Loop) -> list[Expr]:
@@ -261,16 +256,15 @@ class _Tall:
             columns, least = Name(self.fresh("n", INT64)), Name(self.fresh("n", INT64))
             tests.append(Name(self.fresh("t", BOOL)))
             yield Assign(columns.id, width, span)
-            yield Assign(least.id, Op("*", (Const(TIMES), columns)), span)
+            yield Assign(least.id, Op("*", (Const(costs.TALL), columns)), span)
             yield Assign(tests[-1].id, Op(">=", (rows, least)), span)
         test, *others = tests
         for other in others:
             both = Name(self.fresh("t", BOOL))
             yield Assign(both.id, Op("and", (test, other)), span)
             test = both
-        if self.listener is not None:
-            why = "matrices of many short rows are kept in transpose: vectors and products run along their columns"
-            self.listener.decide(span, "tall_matrices", "has a second form", why)
+        why = "matrices of many short rows are kept in transpose: vectors and products run along their columns"
+        remark(span, "tall_matrices", "has a second form", why)
         copies: list[Stmt] = []
         names = {array: self.fresh(f"{array}_columns", self.type_of(array)) for array in (*group.made, *group.copied)}
         for array in group.copied:

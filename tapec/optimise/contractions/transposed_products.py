@@ -20,21 +20,19 @@ from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.index_ranges import turned
-from tapec.journal import Listener
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import Assign, Block, Expr, For, Function, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array
 
 
-def transpose_products(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def transpose_products(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such products turned; see the module."""
     if not any(map(is_product, walk(function.body))):
         return function
-    worker = _Turned(function, listener)
+    worker = _Turned(function)
     body = worker.block(function.body)
     if not worker.any:
         return function
@@ -43,8 +41,7 @@ def transpose_products(
 
 
 class _Turned:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
         stmts = list(walk(function.body))
         self.writes = Counter(function.params) + Counter(name for stmt in stmts for name in writes(stmt))
@@ -70,9 +67,8 @@ class _Turned:
                     turned.add(loops[target])
                     second, first = (self.transpose(arg, out, stmt) for arg in args)
                     out.append(replace(stmt, value=Op("np.dot", (first, second))))
-                    if self.listener is not None:
-                        why = "it is added to a transposed array"
-                        self.listener.decide(stmt.span, "transposed_products", "the product is taken in transpose", why)
+                    why = "it is added to a transposed array"
+                    remark(stmt.span, "transposed_products", "the product is taken in transpose", why)
                 case For() if place in turned:
                     out.append(self.interchanged(stmt))
                 case _:

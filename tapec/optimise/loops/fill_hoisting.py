@@ -19,7 +19,7 @@ has ended.
 An array that the program makes before the loop counts as made in each iteration if iterations read of it what they have
 written themselves alone (`analyses/definite_writes.py`).  It may do so in several loops, which then have one each.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tapec.analyses.dependence import is_element_load
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
 from tapec.analyses.random_draws import drawn
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -60,11 +60,9 @@ from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
 
 
-def hoist_fills(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_fills(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays filled before the loops; see the module."""
-    while (found := _Fillings(function, listener).moved()) is not None:
+    while (found := _Fillings(function).moved()) is not None:
         function = replace(found, body=distinct(found.body))
     return function
 
@@ -82,9 +80,8 @@ class _Filling:
 
 
 class _Fillings:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.listener = listener
         self.iterations = Iterations(function)
         self.scopes = self.iterations.scopes
         self.fresh = Fresh(function.types)
@@ -175,15 +172,15 @@ class _Fillings:
         sizes = self.sizes(made, known)
         if not any(isinstance(stmt, For) and stmt.key in found for stmt in known.inside):
             return None
-        if not known.all_alike(found | {stmt.key for stmt in sizes}, array):
+        if not known.all_invariant(found | {stmt.key for stmt in sizes}, array):
             return None
         if not all(isinstance(one.value, Op) and one.value.fn in WHOLE_NUMBERS for one in sizes):
             return None
-        home = self.scopes.body[loop.key][0]
+        scope = self.scopes.body[loop.key][0]
         rest = known.needed([stmt for stmt in known.inside if self.is_wanted(stmt, array, loop)])
         loads = [stmt for stmt in known.inside if isinstance(stmt, Assign) and is_element_load(stmt)]
         loads = [stmt for stmt in loads if stmt.key in rest and array in reads(stmt)]
-        settled = all(self.iterations.dependence.untouched(load, store, home) for load in loads for store in stores)
+        settled = all(self.iterations.dependence.untouched(load, store, scope) for load in loads for store in stores)
         return _Filling(loop, found, sizes, stores) if loads and settled else None
 
     def sizes(self, made: Assign, known: Invariance) -> list[Assign]:
@@ -206,10 +203,9 @@ class _Fillings:
     def split(self, array: str, found: _Filling, made: Assign, name: str) -> tuple[Stmt, ...]:
         """What fills the array, under another name, and the loop without it."""
         loop, sizes, stores = found.loop, found.sizes, found.stores
-        if self.listener is not None:
-            why = "every iteration of {1} would fill it alike"
-            about = Named(array, made.span), loop.span
-            self.listener.decide(made.span, "fill_hoisting", "`{0}` is filled once, before the loop", why, *about)
+        why = "every iteration of {1} would fill it alike"
+        about = Named(array, made.span), loop.span
+        remark(made.span, "fill_hoisting", "`{0}` is filled once, before the loop", why, *about)
         filling = kept(loop.body, found.stmts - {stmt.key for stmt in (*sizes, made)})
         anew = self.fresh.anew(one for stmt in (*sizes, *walk(filling)) for one in writes(stmt))
         anew[array] = name
@@ -246,8 +242,8 @@ class _Fillings:
         if not self.iterations.dependence.direction(inner) or self.iterations.dependence.minimum(place) < 0:
             return None
         # nor does a later iteration of the inner loop store something else there
-        home = self.scopes.body[loop.key][0]
-        if not all(self.iterations.dependence.untouched(store, other, home) for other in others):
+        scope = self.scopes.body[loop.key][0]
+        if not all(self.iterations.dependence.untouched(store, other, scope) for other in others):
             return None
         known = store.index[0] == Name(inner.var) or any(
             store.index[0] == Name(getattr(stmt, "target", "")) for stmt in around.block[: around.block.index(made)]

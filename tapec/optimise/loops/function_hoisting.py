@@ -19,7 +19,7 @@ number that is not negative, to what is known before the outer loop.  Where a va
 is computed alike, too, that statement's value is kept.  Arrays of functions that an iteration fills itself are those of
 `fill_hoisting.py`, which comes next, and takes the array out of more loops.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from tapec.analyses.dependence import is_element_load
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -66,27 +67,21 @@ _FUNCTIONS = frozenset(
         *("math.erf", "math.erfc", "math.lgamma", "math.gamma"),
     }
 )
-# an array for fewer iterations costs more than it saves
-_ITERATIONS = 4
 
 
-def hoist_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays; see the module."""
-    return _moved(function, _is_dear, listener)
+    return _moved(function, _is_dear)
 
 
-def hoist_quotients(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_quotients(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays of quotients, too; of what is generated, where sums are divided by a number."""
-    return _moved(function, _is_quotient, listener)
+    return _moved(function, _is_quotient)
 
 
-def _moved(function: Function, dear: Callable[[Stmt], bool], listener: Listener | None) -> Function:
+def _moved(function: Function, dear: Callable[[Stmt], bool]) -> Function:
     while any(map(dear, walk(function.body))):
-        found = _Functions(function, dear, listener).moved()
+        found = _Functions(function, dear).moved()
         if found is None:
             break
         function = replace(found, body=distinct(found.body))
@@ -126,11 +121,10 @@ class _Kept:
 
 
 class _Functions:
-    def __init__(self, function: Function, dear: Callable[[Stmt], bool], listener: Listener | None) -> None:
+    def __init__(self, function: Function, dear: Callable[[Stmt], bool]) -> None:
         self.function = function
         self.dear = dear
         self.functions = dear is _is_dear
-        self.listener = listener
         self.iterations = Iterations(function)
         self.scopes = self.iterations.scopes
         self.readers = facts(function).readers
@@ -164,12 +158,13 @@ class _Functions:
     def before(self, loop: For, between: tuple[For, ...], stmt: Assign) -> _Kept | None:
         """How it is computed before a loop, if that is so."""
         iterations = literal_range(loop)
-        if (iterations is not None and len(iterations) <= _ITERATIONS) or not can_be_parted(self.iterations, loop):
+        few = iterations is not None and len(iterations) <= costs.HOISTED_ITERATIONS
+        if few or not can_be_parted(self.iterations, loop):
             return None
         if not all(self.counts_up(inner) for inner in between):
             return None
         known = self._known.get(loop.key) or self._known.setdefault(loop.key, Invariance(self.iterations, loop))
-        if not known.all_alike(known.needed([stmt])):
+        if not known.all_invariant(known.needed([stmt])):
             return None
         value = self.last(stmt, known)
         sizes = self.sizes(between, known)
@@ -198,7 +193,7 @@ class _Functions:
 
     def runs_on_vectors(self, loop: For) -> bool:
         """Whether LLVM may take several iterations of a loop at a time."""
-        return not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.commute(loop)
+        return not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.is_parallel(loop)
 
     def counts_up(self, loop: For) -> bool:
         start = loop.start.value if isinstance(loop.start, Const) else None
@@ -213,7 +208,7 @@ class _Functions:
             (user,) = users
             alone = self.iterations.fixed(Name(user.target)) and self.scopes.of[user.key] is self.scopes.of[stmt.key]  # type: ignore[union-attr]
             same = self.function.types[user.target] == self.function.types[stmt.target]  # type: ignore[union-attr]
-            if not alone or not same or not known.all_alike(known.needed([user])):
+            if not alone or not same or not known.all_invariant(known.needed([user])):
                 return stmt
             stmt = user  # type: ignore[assignment]
 
@@ -227,7 +222,7 @@ class _Functions:
         sizes = [stmt for stmt in known.inside if stmt.key in found]
         values = [one.value if isinstance(one, Assign) else None for one in sizes]
         plain = (isinstance(value, Op) and value.fn in WHOLE_NUMBERS for value in values)
-        return sizes if all(plain) and known.all_alike(found) else None  # type: ignore[return-value]
+        return sizes if all(plain) and known.all_invariant(found) else None  # type: ignore[return-value]
 
     # moving it
 
@@ -236,10 +231,9 @@ class _Functions:
         loop, value = found.loop, found.value
         type_ = self.function.types[value.target]
         assert isinstance(type_, Scalar)
-        if self.listener is not None:
-            why = "every iteration of {1} would compute the same"
-            what = "`{0}` is computed once, before the loop"
-            self.listener.decide(value.span, "function_hoisting", what, why, self.named(found), loop.span)
+        why = "every iteration of {1} would compute the same"
+        what = "`{0}` is computed once, before the loop"
+        remark(value.span, "function_hoisting", what, why, self.named(found), loop.span)
         # a temporary says nothing
         name = "quotient" if value.target.startswith("t_") and not self.functions else f"{value.target}_once"
         array = self.fresh(name, Array(type_.dtype, len(found.between)))

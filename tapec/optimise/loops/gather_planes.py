@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
-from tapec.journal import Listener, Named
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.loops.scatter_to_gather import (
     IndexSpan,
@@ -35,6 +34,7 @@ from tapec.optimise.loops.scatter_to_gather import (
     straight,
 )
 from tapec.optimise.shapes.loop_ranges import extent_of
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -55,24 +55,20 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array
 
 
-def gather_planes(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def gather_planes(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such nests after those that add to neighbours; see the module."""
-    return _gathered(function, listener, by_iteration=False)
+    return _gathered(function, by_iteration=False)
 
 
-def gather_planes_by_iteration(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def gather_planes_by_iteration(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The same with planes for each iteration of a loop whose iterations share nothing, so that it can run on
     threads.
     """
-    return _gathered(function, listener, by_iteration=True)
+    return _gathered(function, by_iteration=True)
 
 
-def _gathered(function: Function, listener: Listener | None, by_iteration: bool) -> Function:
-    worker = _Planes(function, listener, by_iteration)
+def _gathered(function: Function, by_iteration: bool) -> Function:
+    worker = _Planes(function, by_iteration)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -136,9 +132,8 @@ class _Planes(LoopPass):
                 buffers[one.value] = self.outside.buffer(one.stmt, "zeros", sizes)
         for plane, additions in planes:
             after.append(self.gathering(plane, additions, sides, buffers, pads))
-            if self.listener is not None:
-                why = "what an iteration adds to neighbours in `{0}` waits: each element is then written once"
-                self.listener.decide(outer.span, "gather_planes", "gathered", why, Named(plane.array))
+            why = "what an iteration adds to neighbours in `{0}` waits: each element is then written once"
+            remark(outer.span, "gather_planes", "gathered", why, Named(plane.array))
         kept = self.without(inner, waiting, buffers, sides.loops, pads)
         body = tuple(replace(inner, body=kept) if stmt is inner else stmt for stmt in outer.body)
         return [replace(outer, body=body), *after]

@@ -18,10 +18,11 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.dead_code import drop_dead_code
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -41,15 +42,10 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64
 
-# statements that are written two or three times
-_STATEMENTS = 100
 
-
-def split_index_sets(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def split_index_sets(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in parts; see the module."""
-    worker = _Parts(function, listener)
+    worker = _Parts(function)
     body = worker.block(function.body)
     if body == function.body:
         return function
@@ -57,14 +53,10 @@ def split_index_sets(
     return drop_dead_code(number_values(parted, constants), constants)
 
 
-class _Parts:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+class _Parts(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-        self.listener = listener
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         found = self.test(stmt) if isinstance(stmt, For) else None
@@ -72,11 +64,8 @@ class _Parts:
             yield map_blocks(stmt, self.block)
             return
         assert isinstance(stmt, For)
-        if self.listener is not None:
-            why = "iterations on either side need not ask whether they are"
-            self.listener.decide(
-                stmt.span, "index_set_splitting", "the iteration that it leaves out is no part of it", why
-            )
+        why = "iterations on either side need not ask whether they are"
+        remark(stmt.span, "index_set_splitting", "the iteration that it leaves out is no part of it", why)
         yield from self.parts(stmt, *found)
 
     def test(self, loop: For) -> tuple[Assign, Name, int] | None:
@@ -84,7 +73,7 @@ class _Parts:
         if loop.step != Const(1) or loop.parallel or loop.slots is not None:
             return None
         inside = list(walk(loop.body))
-        if len(inside) > _STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inside):
+        if len(inside) > costs.SPLIT_STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inside):
             return None
         questions = [stmt for stmt in inside if isinstance(stmt, If)]
         own = {*written_in(loop.body), loop.var}

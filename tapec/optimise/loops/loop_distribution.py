@@ -23,7 +23,6 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
-from tapec.journal import Listener, Named
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.loops.scatter_to_gather import (
     Addition,
@@ -38,6 +37,7 @@ from tapec.optimise.loops.scatter_to_gather import (
     together,
 )
 from tapec.optimise.shapes.loop_ranges import extent_of
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -54,24 +54,20 @@ from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array
 
 
-def distribute(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def distribute(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with scattered additions in loops of their own; see the module."""
-    return _distributed(function, listener, by_iteration=False)
+    return _distributed(function, by_iteration=False)
 
 
-def distribute_by_iteration(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def distribute_by_iteration(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The same with buffers for each iteration of a loop whose iterations share nothing, so that it can run on
     threads.
     """
-    return _distributed(function, listener, by_iteration=True)
+    return _distributed(function, by_iteration=True)
 
 
-def _distributed(function: Function, listener: Listener | None, by_iteration: bool) -> Function:
-    worker = _Distribute(function, listener, by_iteration)
+def _distributed(function: Function, by_iteration: bool) -> Function:
+    worker = _Distribute(function, by_iteration)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -101,9 +97,8 @@ class _Distribute(LoopPass):
             if stmt.value not in buffers:
                 buffers[stmt.value] = self.outside.buffer(stmt, "zeros" if groups else "empty", (size,))
                 kept += self.keep(buffers[stmt.value], loop, stmt, pad)
-            if self.listener is not None:
-                why = "an addition to `{0}` waits, so that the iterations are independent: a loop of its own makes it"
-                self.listener.decide(loop.span, "loop_distribution", "split", why, Named(stmt.array))
+            why = "an addition to `{0}` waits, so that the iterations are independent: a loop of its own makes it"
+            remark(loop.span, "loop_distribution", "split", why, Named(stmt.array))
         after: list[Stmt] = [
             self.addition(loop, one, buffers[one.stmt.value], pad) for one in waiting if one not in gathered
         ]
@@ -130,7 +125,7 @@ class _Distribute(LoopPass):
             if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:
                 waiting = self.of_group(loop, group, inside)
                 mirrored = any(index.back for index in waiting.values())
-                if not mirrored or not iterations.elements_apart(loop, group):
+                if not mirrored or not iterations.elements_disjoint(loop, group):
                     found |= waiting
         return found
 
@@ -191,7 +186,7 @@ class _Distribute(LoopPass):
         first, second = (one.at(loop.var) for one in (added, other))
         integers = self.iterations.dependence.integers
         (here,) = self.iterations.scopes.body[loop.key]
-        return integers.different(first, second, here) and integers.apart(first, second, loop, later=True)
+        return integers.different(first, second, here) and integers.disjoint(first, second, loop, later=True)
 
     # writing them
 

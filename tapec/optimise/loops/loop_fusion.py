@@ -17,7 +17,7 @@ between them is numbers, views, allocations, and checks that may as well be made
 on vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and
 neither is in a loop; nor is a loop that may be written out.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener
-from tapec.optimise.loops.unrolling import ITERATIONS
+from tapec.optimise import costs
 from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -55,16 +55,11 @@ from tapec.syntax.core import (
 from tapec.syntax.linear import Sum
 from tapec.syntax.renaming import replaced
 
-# in each round, loops are joined in pairs
-_ROUNDS = 4
 
-
-def fuse_loops(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in one; see the module."""
-    for _ in range(_ROUNDS):
-        worker = _Together(function, listener)
+    for _ in range(costs.FUSION_ROUNDS):
+        worker = _Together(function)
         body = worker.block(function.body)
         if not worker.joined:
             break
@@ -73,9 +68,8 @@ def fuse_loops(
 
 
 class _Together:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.types = function.types
-        self.listener = listener
         self.iterations = Iterations(function)
         # accesses by memory
         self.uses = self.counted(function.body)
@@ -111,14 +105,12 @@ class _Together:
         if place is None:
             return None
         second = rest[place]
-        if not isinstance(second, For) or not _alike(first, second) or not self.iterations.fixed(first.stop):
+        if not isinstance(second, For) or not _same_iterations(first, second) or not self.iterations.fixed(first.stop):
             return None
         if _short(first):
             return None
         apart = self.independent(first, [*rest[:place], second]) and self.feeds(first, second)
-        fits = (
-            apart and self.alone(first, second) and self.iterations.commute(first) and self.iterations.commute(second)
-        )
+        fits = apart and self.alone(first, second) and all(map(self.iterations.is_parallel, (first, second)))
         return place if fits and not self.slower(first, second) and not self.slower(second, first) else None
 
     def alone(self, first: For, second: For) -> bool:
@@ -166,7 +158,7 @@ class _Together:
         inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         for one in self.iterations.accesses(first.body):
             for other in later.get(self.iterations.aliases.find(one.array), ()):
-                if one.kind == other.kind == "load" or (even and self.iterations.new_apart(one, other, written)):
+                if one.kind == other.kind == "load" or (even and self.iterations.new_disjoint(one, other, written)):
                     continue
                 if not self.same_iteration(one, first, other, second, inside):
                     return False
@@ -235,8 +227,7 @@ class _Together:
     def one(self, first: For, second: For) -> For:
         """Both loops in one."""
         self.joined = True
-        if self.listener is not None:
-            self.listener.decide(second.span, "loop_fusion", "runs in the iterations of {0}", "", first.span)
+        remark(second.span, "loop_fusion", "runs in the iterations of {0}", "", first.span)
         begin, end = self.parted(first.body)
         body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))
@@ -254,7 +245,7 @@ class _Together:
         return body[:place], body[place:]
 
 
-def _alike(first: For, second: For) -> bool:
+def _same_iterations(first: For, second: For) -> bool:
     """Whether two loops make the same iterations."""
     if first.slots is not None or second.slots is not None or first.parallel != second.parallel:
         return False
@@ -276,4 +267,4 @@ def _multiplies(value: Op) -> bool:
 def _short(loop: For) -> bool:
     """Whether a loop is known to make few iterations, which would be too long to write out in pairs."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) <= ITERATIONS
+    return counted is not None and len(counted) <= costs.UNROLLED_ITERATIONS

@@ -13,7 +13,7 @@ subscript may be negative, and those in which a remainder takes something off, w
 the variable and the loop's bound, plus numbers.  In all other iterations the divisor is larger than something that is
 not negative: a check that it is not 0 falls away.
 
-Expects one name per value, as `optimise.clean.single` leaves it; afterwards a name may have several values.
+Expects one name per value, as `number_values` leaves it; afterwards a name may have several values.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -43,21 +44,14 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64
 
-# so many iterations are an edge, and so many statements are written three times
-_ITERATIONS = 2
-_STATEMENTS = 60
 # what comparisons are of a number that is smaller than another one, and of one that is larger
 _SMALLER = {"<": True, "<=": True, "!=": True, "==": False, ">": False, ">=": False}
 _LARGER = {"<": False, "<=": False, "!=": True, "==": False, ">": True, ">=": True}
 
 
-def peel_loops(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def peel_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in three parts; see the module."""
-    worker = _Edges(function, listener)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Edges(function).rewritten()
 
 
 @dataclass(frozen=True)
@@ -70,14 +64,10 @@ class _Plan:
     divisors: frozenset[Expr]
 
 
-class _Edges:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+class _Edges(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-        self.listener = listener
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         plan = self.plan(stmt) if isinstance(stmt, For) else None
@@ -93,7 +83,7 @@ class _Edges:
         if not isinstance(start, int) or start < 0 or loop.step != Const(1) or loop.parallel or loop.slots is not None:
             return None
         inner = list(walk(loop.body))
-        if len(inner) > _STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inner):
+        if len(inner) > costs.PEELED_STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inner):
             return None
         first = [-start - offset for offset in self.offsets(loop)]
         last: list[int] = []
@@ -113,14 +103,14 @@ class _Edges:
                     fn in _LARGER and self.iterations.fixed(Name(target))
                 ):
                     begun, ended = self.compared(loop, number, bound, fn)
-                    if begun is not None and begun - start <= _ITERATIONS:
+                    if begun is not None and begun - start <= costs.PEELED_ITERATIONS:
                         first.append(begun - start)
                         known[target] = Const(_LARGER[fn])
-                    elif ended is not None and ended <= _ITERATIONS:
+                    elif ended is not None and ended <= costs.PEELED_ITERATIONS:
                         last.append(ended)
                         known[target] = Const(_SMALLER[fn])
         plan = _Plan(max([0, *first]), max([0, *last]), known, frozenset(divisors))
-        small = plan.first <= _ITERATIONS and plan.last <= _ITERATIONS
+        small = plan.first <= costs.PEELED_ITERATIONS and plan.last <= costs.PEELED_ITERATIONS
         return plan if small and (plan.first or plan.last) else None
 
     def compared(self, loop: For, number: Expr, bound: Expr, fn: str) -> tuple[int | None, int | None]:
@@ -157,9 +147,8 @@ class _Edges:
 
     def parts(self, loop: For, plan: _Plan) -> Iterator[Stmt]:
         """The edges, and the loop between them."""
-        if self.listener is not None:
-            why = "iterations between the edges go round no ring"
-            self.listener.decide(loop.span, "loop_peeling", "its first and last iterations are loops of their own", why)
+        why = "iterations between the edges go round no ring"
+        remark(loop.span, "loop_peeling", "its first and last iterations are loops of their own", why)
         assert isinstance(loop.start, Const) and isinstance(loop.start.value, int)
         first = Const(loop.start.value + plan.first)
         begun: Atom = first

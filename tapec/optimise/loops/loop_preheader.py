@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -75,8 +74,7 @@ class LoopPass:
              run on threads
     """
 
-    def __init__(self, function: Function, listener: Listener | None, by_iteration: bool = False) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, by_iteration: bool = False) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.outside = Outside(self.fresh)

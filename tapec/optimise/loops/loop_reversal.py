@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -32,18 +32,15 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64
 
 
-def reverse_loops(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def reverse_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with ascending loops where order does not matter; see the module."""
-    worker = _Ascend(function, listener)
+    worker = _Ascend(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Ascend:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
@@ -53,10 +50,9 @@ class _Ascend:
             match stmt:
                 case For(body=body):
                     made = replace(stmt, body=self.block(body))
-                    if stmt.step == Const(-1) and self.iterations.commute(stmt):
-                        if self.listener is not None:
-                            why = "no iteration uses what another one left"
-                            self.listener.decide(stmt.span, "loop_reversal", "the reverse sweep counts upward", why)
+                    if stmt.step == Const(-1) and self.iterations.is_parallel(stmt):
+                        why = "no iteration uses what another one left"
+                        remark(stmt.span, "loop_reversal", "the reverse sweep counts upward", why)
                         made = counts_upward(made, self.iterations, self.fresh, out)
                     out.append(made)
                 case _:

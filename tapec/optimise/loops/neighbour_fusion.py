@@ -27,12 +27,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.buffers.privatisation import privatise
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
 from tapec.optimise.loops.store_forwarding import forward_stores
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -53,40 +54,29 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import replaced
 
-# statements that may stand between two loops, so that the pass is linear in the program
-_REACH = 40
-# as many pairs of arrays LLVM tells apart at run time, to run a loop on vectors
-_COMPARISONS = 8
-# in each round, loops are joined in pairs
-_ROUNDS = 4
 
-
-def fuse_neighbours(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops joined; see the module."""
     before = function
-    for _ in range(_ROUNDS):
+    for _ in range(costs.FUSION_ROUNDS):
         if sum(isinstance(stmt, For) for stmt in function.body) < 2:
             break
-        body = _Neighbours(function, listener, depth=1).joined(function.body)
+        body = _Neighbours(function, depth=1).joined(function.body)
         if len(body) == len(function.body):
             break
         function = replace(function, body=body)
     if function is before:
         return function
     function = drop_dead_code(number_values(function, constants), constants)
-    function = replace_small_arrays(privatise(function, constants, listener), constants, listener)
+    function = replace_small_arrays(privatise(function, constants), constants)
     return forward_stores(drop_dead_code(number_values(function, constants), constants))
 
 
-def fuse_inner_neighbours(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_inner_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops joined inside of other loops; see the module."""
     before = function
-    for _ in range(_ROUNDS):
-        worker = _Neighbours(function, listener, depth=2)
+    for _ in range(costs.FUSION_ROUNDS):
+        worker = _Neighbours(function, depth=2)
         body = worker.joined(tuple(map(worker.inside, function.body)))
         if not worker.found:
             break
@@ -106,7 +96,7 @@ class _Used:
     loaded: frozenset[str]
     stored: frozenset[str]
 
-    def meets(self, other: _Used) -> bool:
+    def conflicts(self, other: _Used) -> bool:
         """Whether the order of two statements matters."""
         return not (
             self.written.isdisjoint(other.read | other.written)
@@ -122,8 +112,7 @@ class _Used:
 class _Neighbours:
     """depth  how deep the nests are that are joined"""
 
-    def __init__(self, function: Function, listener: Listener | None, depth: int) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, depth: int) -> None:
         self.depth = depth
         self.iterations = Iterations(function)
         self.found = 0
@@ -166,16 +155,16 @@ class _Neighbours:
         """Where the next loop stands that can be joined, and which statements between them (by id) go behind both."""
         behind: dict[int, _Used] = {}
         mine = self.used(first)
-        for k in range(place + 1, min(place + 1 + _REACH, len(self.stmts))):
+        for k in range(place + 1, min(place + 1 + costs.FUSION_DISTANCE, len(self.stmts))):
             stmt = self.stmts[k]
             if not self.iterations.free_of_effects((stmt,)):
                 return None
             used = self.used(stmt)
-            waits = any(used.meets(other) for other in behind.values())
+            waits = any(used.conflicts(other) for other in behind.values())
             if isinstance(stmt, For) and not waits and self.fits(stmt) and self.joins(first, stmt):
                 return k, set(behind)
             # a heading of what follows stays in front of it
-            if waits or used.meets(mine) or isinstance(stmt, Note):
+            if waits or used.conflicts(mine) or isinstance(stmt, Note):
                 behind[stmt.key] = used
         return None
 
@@ -205,7 +194,7 @@ class _Neighbours:
         if known is None:
             plain = loop.step == Const(1) and not loop.parallel and not loop.independent and loop.slots is None
             fits = plain and _straight(loop.body) and _depth(loop) <= self.depth
-            fits = fits and self.iterations.fixed(loop.stop) and self.iterations.commute(loop)
+            fits = fits and self.iterations.fixed(loop.stop) and self.iterations.is_parallel(loop)
             known = self._fit[loop.key] = loop, fits and self.in_order(loop)
         return known[1]
 
@@ -224,12 +213,12 @@ class _Neighbours:
         """Whether two loops make the same iterations, and one needs no variable of the other."""
         alike = (first.start, first.stop, _depth(first)) == (second.start, second.stop, _depth(second))
         names = (self.used(loop).without_memory() for loop in (first, second))
-        return alike and not next(names).meets(next(names)) and self.share(first, second)
+        return alike and not next(names).conflicts(next(names)) and self.share(first, second)
 
     def share(self, first: For, second: For) -> bool:
         """Whether loops meet the same elements, and in iterations of the same number only where one of them writes."""
         mine, theirs = ([*self.iterations.accesses(loop.body)] for loop in (first, second))
-        if self.comparisons([*mine, *theirs]) > _COMPARISONS:
+        if self.comparisons([*mine, *theirs]) > costs.LLVM_COMPARISONS:
             return False
         set_inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         shared = False
@@ -264,8 +253,7 @@ class _Neighbours:
 
     def one(self, first: For, second: For) -> For:
         """Both loops in one."""
-        if self.listener is not None:
-            self.listener.decide(second.span, "neighbour_fusion", "runs in the iterations of {0}", "", first.span)
+        remark(second.span, "neighbour_fusion", "runs in the iterations of {0}", "", first.span)
         begin, end = self.parted(first.body)
         body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))

@@ -24,8 +24,9 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -48,21 +49,16 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL
 
 _ZERO = Const(0.0)
-# additions of what is chosen that tell a path
-_LEAST = 2
 
 
-def follow_optimal_paths(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def follow_optimal_paths(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with loops that pass over elements without an adjoint; see the module."""
-    worker = _Paths(function, listener)
+    worker = _Paths(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Paths:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.uses = Counter(name for stmt in walk(function.body) for name in reads(stmt))
@@ -74,16 +70,15 @@ class _Paths:
         found = self.asking(stmt) if isinstance(stmt, For) and self.plain(stmt) else None
         if found is None:
             return map_blocks(stmt, self.block)
-        if self.listener is not None:
-            why = "their adjoint goes to the one that was chosen alone"
-            self.listener.decide(stmt.span, "optimal_paths", "the reverse sweep passes over elements not chosen", why)
+        why = "their adjoint goes to the one that was chosen alone"
+        remark(stmt.span, "optimal_paths", "the reverse sweep passes over elements not chosen", why)
         return found
 
     def plain(self, loop: For) -> bool:
         """Whether the iterations of an innermost loop need one another, and take no ways."""
         if loop.parallel or not all(isinstance(stmt, Assign | Store | Note) for stmt in loop.body):
             return False
-        return not self.iterations.commute(loop)
+        return not self.iterations.is_parallel(loop)
 
     def asking(self, loop: For) -> For | None:
         """The loop with a question for the adjoint that its iterations spread, if they do nothing else."""
@@ -170,7 +165,7 @@ class _Paths:
         adds = [
             stmt.value for stmt in block if isinstance(stmt, Store) and self.iterations.may_share(stmt.array, array)
         ]
-        return len(set(adds)) == len(adds) >= _LEAST and all(map(self.may_be_zero, adds))
+        return len(set(adds)) == len(adds) >= costs.PATH_ADDITIONS and all(map(self.may_be_zero, adds))
 
     def may_be_zero(self, value: Atom) -> bool:
         """Whether a number is zero on one side of a choice."""

@@ -28,7 +28,7 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.loops.carried_elements import Elements
 from tapec.optimise.loops.linear_recurrences import LinearForm, WeightedPart, Weights
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
@@ -37,6 +37,7 @@ from tapec.optimise.loops.scatter_to_gather import moved
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -58,19 +59,10 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
-_SHORT = 8
-# cycles from one value of a recurrence to the next one, operations beside it, and recurrences that one loop may have
-_LONG, _LEAST, _MOST = 16, 6, 3
-# how long operations take, and all others
-_CYCLES = {"/": 14, "neg": 1, "ifelse": 2}
-_SUM = 4
 
-
-def distribute_recurrences(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def distribute_recurrences(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops split; see the module."""
-    worker = _Chains(function, listener)
+    worker = _Chains(function)
     body = worker.block(function.body)
     if not worker.found:
         return function
@@ -79,8 +71,8 @@ def distribute_recurrences(
 
 
 class _Chains(LoopPass):
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        super().__init__(function, listener)
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.found = False
 
     def loop(self, loop: For, around: Around) -> list[Stmt] | None:
@@ -93,7 +85,7 @@ class _Chains(LoopPass):
         again = len(around) > 1 and not threads
         plain = loop.step in (Const(1), Const(-1)) and again and loop.slots is None
         stands = self.iterations.fixed(loop.start) and self.iterations.fixed(loop.stop)
-        if not plain or not stands or (counted is not None and len(counted) <= _SHORT):
+        if not plain or not stands or (counted is not None and len(counted) <= costs.RECURRENCE_ITERATIONS):
             return None
         if (
             not self.iterations.free_of_effects(loop.body)
@@ -111,9 +103,8 @@ class _Chains(LoopPass):
         size = self.outside.size(extent, 0, loop)
         for buffer in made.buffers:
             self.outside.write(Assign(buffer, Op("empty", (Const("float64"), size)), loop.span))
-        if self.listener is not None:
-            why = "what an iteration hands on runs in a loop of its own, so that the rest waits for no other iteration"
-            self.listener.decide(loop.span, "recurrence_distribution", "split", why)
+        why = "what an iteration hands on runs in a loop of its own, so that the rest waits for no other iteration"
+        remark(loop.span, "recurrence_distribution", "split", why)
         return made.out
 
 
@@ -140,7 +131,7 @@ class _Split:
             name = self.through_memory(group)
             if name is not None:
                 carried.append(name)
-        if not carried or len(carried) > _MOST or not self.in_order():
+        if not carried or len(carried) > costs.RECURRENCES or not self.in_order():
             return False
         while carried:
             name = next((one for one in carried if self.needs(one) == {one}), None)
@@ -262,11 +253,11 @@ class _Split:
     def depending(self, name: str) -> dict[str, int]:
         """What is computed from a variable of the iteration before, and after how many cycles."""
         # a value that waits for memory takes as long as after another sum
-        found = {name: 0 if name in self.iterations.types else _SUM}
+        found = {name: 0 if name in self.iterations.types else costs.LATENCY}
         for stmt in self.rest:
             waits = [found[one] for one in reads(stmt) if one in found]
             if isinstance(stmt, Assign) and waits:
-                takes = _CYCLES.get(stmt.value.fn, _SUM) if isinstance(stmt.value, Op) else 0
+                takes = costs.LATENCIES.get(stmt.value.fn, costs.LATENCY) if isinstance(stmt.value, Op) else 0
                 found[stmt.target] = max(waits) + takes
         return found
 
@@ -343,10 +334,10 @@ class _Split:
 
     def worth_it(self) -> bool:
         """Whether iterations waited for each other long enough, and what is left of them is more than a load or two."""
-        if self.longest < _LONG:
+        if self.longest < costs.RECURRENCE_CYCLES:
             return False
         numbers = (stmt for stmt in self.rest if isinstance(stmt, Assign) and self.fresh.types[stmt.target] == FLOAT64)
-        return sum(isinstance(stmt.value, Op) and stmt.value.fn != "load" for stmt in numbers) >= _LEAST
+        return sum(isinstance(stmt.value, Op) and stmt.value.fn != "load" for stmt in numbers) >= costs.RECURRENCE_WORK
 
     def side_by_side(self) -> bool:
         """Whether LLVM can run what is left on vectors: no iteration needs another one, and all go along rows."""
@@ -355,7 +346,7 @@ class _Split:
         own = set(self.buffers)
         body = tuple(stmt for stmt in self.rest if own.isdisjoint(reads(stmt)))
         return all(self.elements.along_row(one) for one in self.iterations.accesses(body)) and all(
-            {one.kind for one in group} == {"load"} or self.iterations.elements_apart(self.loop, group)
+            {one.kind for one in group} == {"load"} or self.iterations.elements_disjoint(self.loop, group)
             for group in self.iterations.groups(body)
         )
 

@@ -22,10 +22,11 @@ from dataclasses import replace
 from functools import partial
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.loops.loop_reversal import counts_upward
 from tapec.optimise.loops.scatter_to_gather import moved, standing_still
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -46,29 +47,20 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL, Array
 
 
-def rotate_additions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def rotate_additions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such additions carried; see the module.  Afterwards a name may have several values."""
-    worker = _Carried(function, listener, in_rows=False)
+    worker = _Carried(function, in_rows=False)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
-def rotate_rows(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def rotate_rows(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The same for additions to rows of matrices."""
-    worker = _Carried(function, listener, in_rows=True)
+    worker = _Carried(function, in_rows=True)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
-
-
-# how far ahead of the iteration's own element
-_FARTHEST = 4
 
 
 class _Carried:
-    def __init__(self, function: Function, listener: Listener | None, in_rows: bool) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, in_rows: bool) -> None:
         self.in_rows = in_rows
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
@@ -92,7 +84,7 @@ class _Carried:
 
     def waits(self, loop: For) -> bool:
         """Whether iterations wait for each other, or add to rows of each other."""
-        if not self.iterations.commute(loop):
+        if not self.iterations.is_parallel(loop):
             return True
         if not self.in_rows or loop.parallel:
             return False
@@ -114,7 +106,7 @@ class _Carried:
             return [loop]
         before: list[Stmt] = []
         after: list[Stmt] = []
-        if loop.step == Const(-1) and self.iterations.commute(loop):
+        if loop.step == Const(-1) and self.iterations.is_parallel(loop):
             loop = counts_upward(loop, self.iterations, self.fresh, before)
         for group in self.iterations.groups(loop.body):
             for additions in self.additions(loop, group):
@@ -154,7 +146,7 @@ class _Carried:
         sign = 1 if loop.step == Const(1) else -1
         offsets = [sign * one.offset for one in places if one is not None and one.base == loop.var]
         later = [offset - min(offsets, default=0) for offset in offsets]
-        if len(set(later)) != len(stores) or max(later) > _FARTHEST:
+        if len(set(later)) != len(stores) or max(later) > costs.ROTATED_ELEMENTS:
             return None
         return dict(sorted(zip(later, stores, strict=True), key=lambda pair: pair[0]))
 
@@ -193,7 +185,6 @@ class _Carried:
             index = moved(self.fresh, loop.stop, place.offset + step * (later - 1), last, rest)
             rest.append(Store(last.array, (*leading, index), Name(name), True, (additions.get(later) or first).span))
         after += [Assign(runs, Op("<", ordered), loop.span), If(Name(runs), tuple(rest), (), loop.span)]
-        if self.listener is not None:
-            why = "an addition to the next iteration's element of `{0}` is carried to that iteration"
-            self.listener.decide(loop.span, "register_rotation", "carried over", why, Named(last.array))
+        why = "an addition to the next iteration's element of `{0}` is carried to that iteration"
+        remark(loop.span, "register_rotation", "carried over", why, Named(last.array))
         return replace(loop, body=tuple(body))

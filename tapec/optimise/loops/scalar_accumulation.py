@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -39,18 +39,15 @@ from tapec.syntax.types import BOOL, Array, Scalar
 Element = tuple[str, tuple[Expr, ...]]
 
 
-def accumulate_in_scalars(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def accumulate_in_scalars(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with sums in variables; see the module.  Afterwards a name may have several values."""
-    worker = _Sums(function, listener)
+    worker = _Sums(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Sums:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
@@ -73,9 +70,8 @@ class _Sums:
         for (array, index), stores in elements.items():
             type_ = self.iterations.types[array]
             assert isinstance(type_, Array)
-            if self.listener is not None:
-                why = "all iterations add to one element of `{0}`"
-                self.listener.decide(loop.span, "scalar_accumulation", "added up in a variable", why, Named(array))
+            why = "all iterations add to one element of `{0}`"
+            remark(loop.span, "scalar_accumulation", "added up in a variable", why, Named(array))
             name = names[array, index] = self.fresh(f"{array}_sum", type_.element)
             before.append(Assign(name, zero_of(type_.element), stores[0].span))
             after.append(Store(array, stores[0].index, Name(name), True, stores[0].span))

@@ -24,9 +24,9 @@ from fractions import Fraction
 from tapec.analyses.activity import differentiable_operands
 from tapec.analyses.aliases import Aliases, is_memory
 from tapec.analyses.facts import facts
-from tapec.journal import Listener
 from tapec.optimise.loops.shift_propagation import EXPONENTIALS, NOT_AT_ALL, ZERO, Depends, Shift, agreed, of_numbers
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -50,11 +50,9 @@ from tapec.syntax.renaming import replaced
 from tapec.syntax.types import Scalar
 
 
-def cancel_shifts(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def cancel_shifts(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with shifts that cancel as constants; see the module."""
-    worker = _Shifts(function, listener)
+    worker = _Shifts(function)
     if not worker.differing:
         return function
     body = worker.block(function.body)
@@ -62,9 +60,8 @@ def cancel_shifts(
 
 
 class _Shifts:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
-        self.listener = listener
         known = facts(function)
         self.aliases, self.members = known.aliases, known.members
         self.written = _written(function.body) + Counter(function.params)
@@ -112,9 +109,8 @@ class _Shifts:
             for name in candidates:
                 if not self.written_in(out, name) or not self.cancels(name, rest):
                     continue
-                if self.listener is not None:
-                    why = "what follows comes out the same whatever it is"
-                    self.listener.decide(stmt.span, "shift_invariance", "its number counts as a constant", why)
+                why = "what follows comes out the same whatever it is"
+                remark(stmt.span, "shift_invariance", "its number counts as a constant", why)
                 shift = self.fresh("shift", self.fresh.types[name])
                 out.append(Assign(shift, Op("stop_gradient", (_value(stmt, name),)), stmt.span))
                 rest = replaced(rest, {name: Name(shift)})

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.buffers.scalar_replacement import small_arrays
 from tapec.optimise.loops.shift_propagation import CHOICES
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -40,21 +41,14 @@ from tapec.syntax.core import (
     walk,
 )
 
-# a loop of more iterations is not written out
-ITERATIONS = 4
-_STATEMENTS = 60
 
-
-def unroll(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def unroll(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with short loops written out; see the module.  Afterwards a name may have several values."""
-    return replace(function, body=_Unroll(function, listener).block(function.body))
+    return replace(function, body=_Unroll(function).block(function.body))
 
 
 class _Unroll:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.small = frozenset(small_arrays(function))
 
     def block(self, block: Block, around: tuple[For, ...] = ()) -> Block:
@@ -71,8 +65,7 @@ class _Unroll:
                 if values is None or not (self.useful(new) or self.frees(new, around)):
                     yield new
                     return
-                if self.listener is not None:
-                    self.listener.decide(stmt.span, "unrolling", "written out, {0} times", "", len(values))
+                remark(stmt.span, "unrolling", "written out, {0} times", "", len(values))
                 for value in values:
                     yield Assign(stmt.var, Const(value), stmt.span)
                     yield from new.body
@@ -86,7 +79,8 @@ class _Unroll:
             return None
         size = sum(1 for _ in walk(loop.body)) * len(values)
         own = sum(isinstance(stmt, Break) for stmt in walk(loop.body))
-        return values if len(values) <= ITERATIONS and size <= _STATEMENTS and not own else None
+        few = len(values) <= costs.UNROLLED_ITERATIONS and size <= costs.UNROLLED_STATEMENTS
+        return values if few and not own else None
 
     def frees(self, loop: For, around: tuple[For, ...]) -> bool:
         """Whether a loop around is innermost without this one, which looks at a window or at coordinates of pairs."""
@@ -119,17 +113,17 @@ class _Unroll:
         for stmt in walk(loop.body):
             match stmt:
                 case Store(array=array, index=index) if array in self.small:
-                    if _meets(index, derived):
+                    if _mentions(index, derived):
                         return True
                 case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if array in self.small:
-                    if _meets(index, derived):
+                    if _mentions(index, derived):
                         return True
                 case Assign(target=target, value=Op() as value) if mentions(value, derived):
                     derived.add(target)
         return False
 
 
-def _meets(index: tuple[Expr, ...] | list[Expr], names: set[str]) -> bool:
+def _mentions(index: tuple[Expr, ...] | list[Expr], names: set[str]) -> bool:
     return any(mentions(sub, names) for sub in index)
 
 

@@ -38,8 +38,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -65,16 +66,11 @@ from tapec.syntax.types import BOOL, INT64, Array, Scalar
 
 # of what may be computed twice
 _CHEAP = frozenset({"+", "-", "*", "neg", "load"})
-_MOST = 12
-# as many pairs of arrays LLVM tells apart at run time, to run a loop on vectors
-_COMPARISONS = 8
 
 
-def reverse_recurrences(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def reverse_recurrences(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops turned around; see the module.  Afterwards a name may have several values."""
-    worker = _Upward(function, listener)
+    worker = _Upward(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -107,8 +103,7 @@ class _Handed:
 
 
 class _Upward:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
@@ -121,14 +116,13 @@ class _Upward:
                 continue
             assert isinstance(stmt, For)
             owns, handed = found
-            if self.listener is not None:
-                why = (
-                    "what an iteration hands to the next one follows from elements of `{0}` that are still as they were"
-                )
-                if handed is None:
-                    why = "an iteration adds to the next element of `{0}` only"
-                array = Named(owns[0].store.array)
-                self.listener.decide(stmt.span, "upward_recurrences", "the reverse sweep counts upward", why, array)
+            why = (
+                "what an iteration hands to the next one follows from elements of `{0}` that are still as they were"
+            )
+            if handed is None:
+                why = "an iteration adds to the next element of `{0}` only"
+            array = Named(owns[0].store.array)
+            remark(stmt.span, "upward_recurrences", "the reverse sweep counts upward", why, array)
             out += self.summed(stmt, owns) if handed is None else self.turned(stmt, owns, handed)
         return tuple(out)
 
@@ -189,12 +183,12 @@ class _Upward:
             own = self.own_elements(loop, group)
             if own is not None:
                 owns += own
-            elif self.iterations.elements_apart(loop, group):
+            elif self.iterations.elements_disjoint(loop, group):
                 changed.update(access.array for access in group)
             else:
                 return None
         pairs = len(written) * (len(written) - 1) // 2 + len(written) * (len(groups) - len(written))
-        return (tuple(owns), changed) if owns and pairs <= _COMPARISONS else None
+        return (tuple(owns), changed) if owns and pairs <= costs.LLVM_COMPARISONS else None
 
     def own_elements(self, loop: For, group: list[Access]) -> list[_Own] | None:
         """What an iteration does to an array of which it reads and stores an element of some rows, and adds to the
@@ -214,7 +208,7 @@ class _Upward:
         inside = written_in((loop,))
         if not inside.isdisjoint((group[0].array, *(_name(sub) for row in rows for sub in row))):
             return None
-        if not all(_apart(one, other) for one, other in combinations(rows, 2)):
+        if not all(_disjoint(one, other) for one, other in combinations(rows, 2)):
             return None
         owns = [self.own_element(axis, accesses, type_.element) for accesses in rows.values()]
         found = [own for own in owns if own is not None]
@@ -268,7 +262,7 @@ class _Upward:
                 return None
             if stmt.value.fn == "load" and not changed.isdisjoint(names_in(stmt.value.args[0])):
                 return None
-        return found if len(found) <= _MOST else None
+        return found if len(found) <= costs.RECOMPUTED else None
 
     # turning it around
 
@@ -366,7 +360,7 @@ class _Upward:
         return [name for name in names if all(stmt.key in inside for stmt in defs.get(name, ()))]
 
 
-def _apart(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
+def _disjoint(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
     """Whether two rows differ in a number."""
     pairs = zip(one, other, strict=True)
     return any(isinstance(a, Const) and isinstance(b, Const) and a.value != b.value for a, b in pairs)

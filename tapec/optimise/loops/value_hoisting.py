@@ -12,7 +12,7 @@ reverse sweep does for them it would do in every iteration.  Arrays that are fil
 
 Nothing may write into the array, or keep it under another name; and only the value that an iteration ends with is read,
 not what it is on its way to that.  A call may come before a check that stood before it: of two errors there may be the
-other one.  Expects one name per value, as `optimise.clean.single` leaves it.
+other one.  Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dataclasses import replace
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Call,
@@ -49,11 +49,9 @@ _DEAR = _FACTORISATIONS | {"np.dot"}
 _NOTHING = {"float64": 0.0, "float32": 0.0, "int64": 0, "bool": False}
 
 
-def hoist_values(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_values(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such values computed before the loops; see the module."""
-    while any(map(_is_dear, walk(function.body))) and (found := _Values(function, listener).moved()) is not None:
+    while any(map(_is_dear, walk(function.body))) and (found := _Values(function).moved()) is not None:
         function = replace(found, body=distinct(found.body))
     return function
 
@@ -68,9 +66,8 @@ def _is_dear(stmt: Stmt) -> bool:
 
 
 class _Values:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.listener = listener
         self.iterations = Iterations(function)
         self.readers = facts(function).readers
         self.members = facts(function).members
@@ -110,7 +107,7 @@ class _Values:
         found = known.needed(defs)
         others = [stmt for stmt in self.readers.get(name, ()) if stmt.key not in found]
         dear = any(_is_dear(stmt) and stmt.key in found for stmt in known.inside)
-        if not dear or not others or not known.all_alike(found) or self.is_on_the_way(name, known, found):
+        if not dear or not others or not known.all_invariant(found) or self.is_on_the_way(name, known, found):
             return None
         complete = max(known.place[stmt.key] for stmt in defs)
         return found if all(known.place[stmt.key] > complete for stmt in others) else None
@@ -141,15 +138,14 @@ class _Values:
         """What computes the value, under another name, and the loop without it."""
         defs = self.iterations.scopes.defs[name]
         span = defs[0].span
-        if self.listener is not None:
-            about, what = name, "`{0}` is computed once, before the loop"
-            match defs:
-                case [Assign(value=Op(fn=fn, args=(Name(id=matrix),)))] if fn in _FACTORISATIONS:
-                    about, what = matrix, "`{0}` is factorised once, before the loop"
-            why = "every iteration of {1} would compute the same"
-            self.listener.decide(
-                span, "value_hoisting", what, why, Named(about, self.iterations.scopes.line_of(about)), loop.span
-            )
+        about, what = name, "`{0}` is computed once, before the loop"
+        match defs:
+            case [Assign(value=Op(fn=fn, args=(Name(id=matrix),)))] if fn in _FACTORISATIONS:
+                about, what = matrix, "`{0}` is factorised once, before the loop"
+        why = "every iteration of {1} would compute the same"
+        remark(
+            span, "value_hoisting", what, why, Named(about, self.iterations.scopes.line_of(about)), loop.span
+        )
         computing = kept(loop.body, found)
         anew = self.fresh.anew(one for stmt in walk(computing) for one in writes(stmt))
         computed = renamed(computing, anew)

@@ -22,8 +22,9 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import is_adjoint
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -45,22 +46,15 @@ from tapec.syntax.core import (
     writes,
 )
 
-_LEAST = 2
-# iterations of a loop that moves
-_SHORT = 8
 
-
-def skip_zeros(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def skip_zeros(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with additions of zero taken out; see the module.  Afterwards a name may have several values."""
-    worker = _Zeros(function, listener)
+    worker = _Zeros(function)
     return replace(function, body=worker.block(function.body))
 
 
 class _Zeros:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.uses: Counter[str] = Counter()
         for stmt in walk(function.body):
@@ -74,18 +68,17 @@ class _Zeros:
             if isinstance(stmt, If):
                 for name, side in self.zeros(stmt):
                     spread = self.spread(name, rest)
-                    if sum(isinstance(s, Store) for s in walk(spread)) >= _LEAST:
-                        self.tell(stmt)
+                    if sum(isinstance(s, Store) for s in walk(spread)) >= costs.SKIPPED_STORES:
+                        self.remark(stmt)
                         stmt = self.moved(stmt, side, spread)
                         taken = {s.key for s in spread}
                         rest = [s for s in rest if s.key not in taken]
             out.append(stmt)
         return tuple(out)
 
-    def tell(self, stmt: If) -> None:
-        if self.listener is not None:
-            why = "on the other side the adjoint is zero"
-            self.listener.decide(stmt.span, "zero_skipping", "what one side spreads is added on that side alone", why)
+    def remark(self, stmt: If) -> None:
+        why = "on the other side the adjoint is zero"
+        remark(stmt.span, "zero_skipping", "what one side spreads is added on that side alone", why)
 
     def zeros(self, stmt: If) -> list[tuple[str, bool]]:
         """The adjoints that one side sets to zero, and whether that is the second side."""
@@ -140,7 +133,7 @@ class _Zeros:
                 return None
             return {stmt.target} if isinstance(stmt, Assign) else set()
         iterations = literal_range(stmt)
-        if iterations is None or len(iterations) > _SHORT or stmt.parallel or stmt.slots is not None:
+        if iterations is None or len(iterations) > costs.SKIPPED_ITERATIONS or stmt.parallel or stmt.slots is not None:
             return None
         made: set[str] = set()
         others = {stmt.var}

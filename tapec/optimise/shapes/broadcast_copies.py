@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import handed_on, origins
-from tapec.journal import Listener
-from tapec.optimise.buffers.array_phis import LARGEST, joined
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise import costs
+from tapec.optimise.buffers.array_phis import joined
+from tapec.optimise.rewriter import Rewriter
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -52,15 +52,11 @@ from tapec.syntax.types import Array, Type
 Extents = dict[tuple[str, int], int]
 
 
-def copy_broadcast(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def copy_broadcast(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with elements copied instead; see the module."""
     if not any(isinstance(stmt, If) and _merged(stmt, function.types) for stmt in function.body):
         return function
-    worker = _Stretched(function, listener)
-    body = worker.block(function.body, {})
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Broadcast(function).rewritten({})
 
 
 def _merged(branch: If, types: dict[str, Type]) -> list[str]:
@@ -82,10 +78,9 @@ def _taken(side: Block, name: str) -> tuple[int, str] | None:
     return None
 
 
-class _Stretched:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
-        self.fresh = Fresh(function.types)
+class _Broadcast(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.origins = origins(function.body, function.types)
         self.groups = {param: group for group in function.shared for param in group}
@@ -125,7 +120,7 @@ class _Stretched:
                 for target in () if looped else _merged(stmt, self.fresh.types):
                     extents = self.extents(target, body, known)
                     if extents is not None and extents == self.extents(target, orelse, otherwise):
-                        made, new = joined(new, target, extents, self.fresh, self.listener)
+                        made, new = joined(new, target, extents, self.fresh)
                         yield made
                 yield new
                 if ends_in_error(body):
@@ -163,4 +158,4 @@ class _Stretched:
             return None
         axes = [(source, axis) for axis in range(taken.ndim)]
         shape = tuple(self.made.get(axis, known.get(axis, 0)) for axis in axes)
-        return shape if 0 < math.prod(shape) <= LARGEST else None
+        return shape if 0 < math.prod(shape) <= costs.SMALL_ARRAY else None

@@ -26,9 +26,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.shapes.versions import FORMULA, Equal, Version, Versions, flat
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -46,16 +47,13 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Type
 
-# a form more is machine code more: statements of the program up to which it is worth that
-_LARGEST = 200
-
 
 def broadcast_versions(function: Function) -> Versions | None:
     """The forms of a program; None where operands cannot have to be stretched, or it is not worth it.
 
-    Expects one name per value, as `optimise.clean.single` leaves it.
+    Expects one name per value, as `number_values` leaves it.
     """
-    if not may_broadcast(function) or sum(1 for _ in walk(function.body)) > _LARGEST:
+    if not may_broadcast(function) or sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None
     worker = _Operands(function)
     body = worker.block(function.body, worker.as_they_are)
@@ -67,17 +65,17 @@ def broadcast_versions(function: Function) -> Versions | None:
         # all that asks the same has one answer
         ((first, second),) = equal
         asking = _Operands(function)
-        other = replace(function, body=asking.block(function.body, lambda stmt: asking.stretched(stmt, first, second)))
+        other = replace(function, body=asking.block(function.body, lambda stmt: asking.broadcast(stmt, first, second)))
     return Versions((Version(with_equal(replace(function, body=body), equal), equal),), other)
 
 
-def remark_version(form: Version, listener: Listener) -> None:
-    """Tell a listener what the first form of a program asks; all that is told of the program is about that form."""
+def remark_version(form: Version) -> None:
+    """Remark what the first form of a program asks; all remarks on the program are about that form."""
     where = next((stmt.span for stmt in form.program.body if stmt.span is not None), None)
     asked = " and ".join(f"`{{{2 * k}}} == {{{2 * k + 1}}}`" for k in range(len(form.equal)))
     why = f"one for {asked}, which is asked at the start and told of here; in the other one extents may differ"
     extents = (formula for pair in form.equal for formula in pair[::-1])
-    listener.decide(where, "broadcast_versions", "the gradient has two forms", why, *extents)
+    remark(where, "broadcast_versions", "the gradient has two forms", why, *extents)
 
 
 def with_equal(function: Function, equal: tuple[Equal, ...]) -> Function:
@@ -149,7 +147,7 @@ class _Operands:
         pairs = self.compared(branch.test)
         return branch.orelse if pairs is not None and all(self.unify(*pair) for pair in pairs) else None
 
-    def stretched(self, branch: If, first: Expr, second: Expr) -> Block | None:
+    def broadcast(self, branch: If, first: Expr, second: Expr) -> Block | None:
         """The side that stretches them, if it asks whether two formulas are equal, and nothing else."""
         return branch.body if self.compared(branch.test) in ([(first, second)], [(second, first)]) else None
 

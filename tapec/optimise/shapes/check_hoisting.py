@@ -19,8 +19,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -48,19 +48,16 @@ _HARMLESS = frozenset(
 _QUIET = _HARMLESS | {"load", "empty", "zeros", "view", "transpose"}
 
 
-def hoist_checks(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_checks(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such checks before their loops; see the module."""
     if not any(isinstance(stmt, Raise) for stmt in walk(function.body)):
         return function
-    worker = _Checks(function, listener)
+    worker = _Checks(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Checks:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
@@ -90,11 +87,8 @@ class _Checks:
                 known[stmt.target] = stmt
         if not checks:
             return (loop,)
-        if self.listener is not None:
-            for check in checks:
-                self.listener.decide(
-                    check.span, "check_hoisting", "checked once", "all iterations of {0} ask the same", loop.span
-                )
+        for check in checks:
+            remark(check.span, "check_hoisting", "checked once", "all iterations of {0} ask the same", loop.span)
         needed = self.needed(checks, known)
         moved = {stmt.key for stmt in (*needed, *checks)}
         some = self.fresh("t", BOOL)

@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.aliases import aliases, is_memory
 from tapec.analyses.lower_bounds import LowerBounds
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -58,14 +58,12 @@ from tapec.syntax.types import BOOL, INT64, Type
 _RAISED = "$raised"
 
 
-def sink_checks(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def sink_checks(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such exceptions behind their loops; see the module."""
     if not any(isinstance(stmt, Raise) and stmt.exception == "ZeroDivisionError" for stmt in walk(function.body)):
         return function
     function = replace(function, body=_needed(function.body, LowerBounds(function), {}))
-    worker = _Counting(function, listener)
+    worker = _Counting(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -100,8 +98,7 @@ class _Counted:
 
 
 class _Counting:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.types: dict[str, Type] = function.types
         self.fresh = Fresh(function.types)
         self.counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
@@ -126,10 +123,9 @@ class _Counting:
     def behind(self, loop: For) -> Block:
         """A loop that counts, and the exception."""
         checks = [stmt for stmt in walk(loop.body) if is_check(stmt)]
-        if self.listener is not None:
-            for check in checks:
-                told = "checks", "counted, and raised behind the loop", "a division by zero goes on"
-                self.listener.decide(check.span, *told, loop.span)
+        for check in checks:
+            told = "checks", "counted, and raised behind the loop", "a division by zero goes on"
+            remark(check.span, *told, loop.span)
         before, count = self.loop(loop, Const(0))
         some = self.fresh("t", BOOL)
         raised = next(stmt for stmt in walk(checks) if isinstance(stmt, Raise))

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -62,20 +62,17 @@ _OTHER = 1 << 62
 _MESSAGE = "operands could not be broadcast together"
 
 
-def demanded_extents(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def demanded_extents(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such extents; see the module."""
     if not any(isinstance(stmt, Raise) and not stmt.users for stmt in walk(function.body)):
         return function
-    worker = _Demanded(function, listener)
+    worker = _Demanded(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types) if worker.any else function
 
 
 class _Demanded:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.params = {self.iterations.aliases.find(name) for name in function.params}
@@ -144,10 +141,9 @@ class _Demanded:
         if array in inside:
             return loop
         span = next(stmt.span for stmt in walk(loop.body) if isinstance(stmt, Raise) and not stmt.users)
-        if self.listener is not None:
-            why = "with any other number of elements its operands do not fit, which is checked when the program runs"
-            about = Named(array, loop.span), place, extent
-            self.listener.decide(loop.span, "demanded_extents", "axis {1} of `{0}` has {2} elements", why, *about)
+        why = "with any other number of elements its operands do not fit, which is checked when the program runs"
+        about = Named(array, loop.span), place, extent
+        remark(loop.span, "demanded_extents", "axis {1} of `{0}` has {2} elements", why, *about)
         asked, differs = self.fresh("n", INT64), self.fresh("t", BOOL)
         check: Block = (
             Assign(asked, Op("dim", (Name(array), Const(place))), span),

@@ -22,8 +22,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -43,12 +43,10 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL, INT64
 
 
-def implied_extents(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def implied_extents(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with the extents of such slices in place; see the module."""
     counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
-    worker = _Extents(function, frozenset(name for name, count in counts.items() if count == 1), listener)
+    worker = _Extents(function, frozenset(name for name, count in counts.items() if count == 1))
     body = worker.block(function.body)
     if not worker.known:
         return function
@@ -70,8 +68,7 @@ class _Asked:
 
 
 class _Extents:
-    def __init__(self, function: Function, single: frozenset[str], listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, single: frozenset[str]) -> None:
         self.fresh = Fresh(function.types)
         self.single = single.union(function.params)
         # (slice, axis) -> extent
@@ -96,10 +93,9 @@ class _Extents:
             return
         for axis, width, index in _implied(stmt, asked, self.single):
             self.known[stmt.target, axis] = width
-            if self.listener is not None:
-                why = "element {2} behind it is asked for; that it is there is checked when the program runs"
-                about = Named(stmt.target, stmt.span), width, index
-                self.listener.decide(stmt.span, "implied_extents", "`{0}` has {1} elements", why, *about)
+            why = "element {2} behind it is asked for; that it is there is checked when the program runs"
+            about = Named(stmt.target, stmt.span), width, index
+            remark(stmt.span, "implied_extents", "`{0}` has {1} elements", why, *about)
             extent, differs = self.fresh("n", INT64), self.fresh("t", BOOL)
             yield Assign(extent, Op("dim", (Name(stmt.target), Const(axis))), stmt.span)
             yield Assign(differs, Op("!=", (Name(extent), Const(width))), stmt.span)

@@ -20,22 +20,20 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.integers import Integers
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.shapes.versions import Version
+from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Call, Const, For, Function, Name, Op, Stmt, Store, walk
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array, Below
 
-# a form more is machine code more: statements of the program up to which it is worth that
-_LARGEST = 200
 
-
-def lookup_versions(function: Function, listener: Listener | None = None) -> Version | None:
+def lookup_versions(function: Function) -> Version | None:
     """The form of a program for places that lie behind; None where there are none to ask about.
 
-    Expects one name per value, as `optimise.clean.single` leaves it.
+    Expects one name per value, as `number_values` leaves it.
     """
-    if sum(1 for _ in walk(function.body)) > _LARGEST:
+    if sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None
     found = dict(_Lookups(function).below())
     if not found:
@@ -45,12 +43,11 @@ def lookup_versions(function: Function, listener: Listener | None = None) -> Ver
         type_ = types[array]
         assert isinstance(type_, Array)
         types[array] = replace(type_, below=below)
-    if listener is not None:
-        where = next((stmt.span for stmt in function.body if stmt.span is not None), None)
-        asked = " and ".join(f"`{{{k}}}`" for k in range(len(found)))
-        why = f"one for places in {asked} that lie behind those that are written, which is asked at the start"
-        about = (Named(array, where) for array in found)
-        listener.decide(where, "lookup_versions", "the gradient has two forms", why, *about)
+    where = next((stmt.span for stmt in function.body if stmt.span is not None), None)
+    asked = " and ".join(f"`{{{k}}}`" for k in range(len(found)))
+    why = f"one for places in {asked} that lie behind those that are written, which is asked at the start"
+    about = (Named(array, where) for array in found)
+    remark(where, "lookup_versions", "the gradient has two forms", why, *about)
     return Version(replace(function, types=types), below=tuple(found))
 
 

@@ -22,7 +22,7 @@ read at 0.  Operands that may have to be broadcast are read at `i * step`, where
 element, as a check has made sure.  A row that does not exist, as of `u[9, 1:]`, is an error where an element of it is
 asked for.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.errors import Span
-from tapec.journal import Listener, Named
 from tapec.optimise.shapes.slice_facts import SliceFacts, SlicePart
+from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Atom, Const, Expr, Function, Name, Op, Stmt, Store, map_blocks, walk
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array, Type
@@ -47,7 +47,6 @@ def fold_slice_extents(function: Function, _constants: frozenset[str] = frozense
 def fold_slices(
     function: Function,
     _constants: frozenset[str] = frozenset(),
-    listener: Listener | None = None,
     equal: Iterable[tuple[Expr, Expr]] = (),
 ) -> Function:
     """The function with elements of arrays in place of elements of their slices; see the module.
@@ -56,7 +55,7 @@ def fold_slices(
     """
     if not _has_slices(function):
         return function
-    worker = _Elements(function, listener)
+    worker = _Elements(function)
     worker.equal = {extent: same for same, extent in equal}
     return _changed(function, worker)
 
@@ -134,9 +133,8 @@ class _Extents(SliceFacts):
 
 
 class _Elements(SliceFacts):
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         super().__init__(function)
-        self.listener = listener
         self.told: set[tuple[Span | None, str]] = set()
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
@@ -153,7 +151,7 @@ class _Elements(SliceFacts):
 
     def moved(self, view: str, index: Sequence[Expr], stmt: Stmt) -> Generator[Stmt, None, list[Atom]]:
         """The subscripts of an element in the array; what computes them is written."""
-        self.tell(view)
+        self.remark(view)
         rest = (index[axis] for axis in self.slices[view].old)
         subs: list[Atom] = []
         for one in self.slices[view].axes:
@@ -175,13 +173,13 @@ class _Elements(SliceFacts):
             return span
         return made if span is None else replace(span, asked=True)
 
-    def tell(self, view: str) -> None:
+    def remark(self, view: str) -> None:
         """Tell of each array whose slices a line makes."""
         array, made = self.slices[view].array, self.scopes.defs[view][0].span
-        if self.listener is not None and (made, array) not in self.told:
+        if (made, array) not in self.told:
             self.told.add((made, array))
             what, why = "loops take elements of slices from `{0}` itself", "slices of an array overlap"
-            self.listener.decide(made, "slice_folding", what, why, Named(array, made))
+            remark(made, "slice_folding", what, why, Named(array, made))
 
     def are_within(self, view: str, index: Sequence[Expr]) -> bool:
         """Whether an array is a slice of which an element is asked for that it has for certain."""
@@ -197,7 +195,7 @@ class _Elements(SliceFacts):
 
     def is_within(self, sub: Expr, part: SlicePart, extent: Expr) -> bool:
         """Whether a subscript is one of a part of an axis, which has an extent."""
-        if self.is_below(sub, part.rest) or self.is_stretched(sub, part) or self.is_between(sub, part):
+        if self.is_below(sub, part.rest) or self.is_broadcast(sub, part) or self.is_between(sub, part):
             return True
         loop = self.dependence.loops.get(sub.id) if isinstance(sub, Name) else None
         if loop is None or self.dependence.direction(loop) <= 0 or self.definition(loop.stop) != extent:
@@ -224,7 +222,7 @@ class _Elements(SliceFacts):
         ways = (left, *(left.plus(zero.with_(names), sign) for zero in self.agreed for sign in (1, -1)))
         return any(integers.never_negative(way, here) for way in ways)
 
-    def is_stretched(self, sub: Expr, part: SlicePart) -> bool:
+    def is_broadcast(self, sub: Expr, part: SlicePart) -> bool:
         """Whether a subscript is that of an iteration, or 0 where a part has one element: a multiple of 1 or 0."""
         match self.definition(sub):
             case Op(fn="*", args=(Name(id=var), Name() as step)) if var in self.dependence.loops:

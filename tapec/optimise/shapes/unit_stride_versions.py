@@ -21,8 +21,8 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scopes
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -46,18 +46,14 @@ from tapec.syntax.types import BOOL, Array
 _EITHER = (Const(1), Const(0))
 
 
-def with_unit_strides(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def with_unit_strides(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops; see the module."""
-    return _changed(function, _Unstepped(function, listener))
+    return _changed(function, _Unstepped(function))
 
 
-def stencils_with_unit_strides(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def stencils_with_unit_strides(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in place of those that add to several elements of an array."""
-    return _changed(function, _Stencils(function, listener))
+    return _changed(function, _Stencils(function))
 
 
 def _changed(function: Function, worker: _Unstepped) -> Function:
@@ -65,8 +61,7 @@ def _changed(function: Function, worker: _Unstepped) -> Function:
 
 
 class _Unstepped:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.scopes: Scopes = facts(function).scopes
         self.fresh = Fresh(function.types)
         self.readers: dict[str, list[int]] = {}
@@ -143,9 +138,8 @@ class _Unstepped:
             out.append(Assign(both, Op("and", (test, Name(one))), loop.span))
             test = Name(both)
         assert test is not None
-        if self.listener is not None:
-            why = "for operands that need not be stretched"
-            self.listener.decide(loop.span, "unit_stride_versions", "has a form that can run on vectors", why)
+        why = "for operands that need not be stretched"
+        remark(loop.span, "unit_stride_versions", "has a form that can run on vectors", why)
         return [*out, If(test, (self.plain(loop),), (loop,), loop.span)]
 
     def plain(self, loop: For) -> For:

@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -49,20 +49,17 @@ SEARCHES = {
 }
 
 
-def search_tables(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def search_tables(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such searches; see the module."""
     if not any(isinstance(stmt, Assign) and _is_search(stmt.value) for stmt in walk(function.body)):
         return function
-    worker = _Searches(function, listener)
+    worker = _Searches(function)
     body = worker.block(function.body, inside=False)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Searches:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
@@ -98,10 +95,9 @@ class _Searches:
                 body.append(stmt)
                 continue
             assert isinstance(stmt, Assign) and isinstance(stmt.value, Op)
-            if self.listener is not None:
-                why = "every iteration of {1} searches it for another number"
-                about = Named(arrays[0].id), loop.span
-                self.listener.decide(stmt.span, "branchless_search", "`{0}` is searched before the loop", why, *about)
+            why = "every iteration of {1} searches it for another number"
+            about = Named(arrays[0].id), loop.span
+            remark(stmt.span, "branchless_search", "`{0}` is searched before the loop", why, *about)
             found = self.fresh("found", Array("int64", 1))
             value = Op("tapec_runtime.places", (*arrays, loop.stop, Const(SEARCHES[stmt.value.fn] == _RIGHT)))
             out.append(Assign(found, value, stmt.span))

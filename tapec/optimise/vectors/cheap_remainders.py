@@ -16,12 +16,11 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
@@ -37,31 +36,21 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, UINT64, Array
 
 
-def cheap_remainders(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def cheap_remainders(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such remainders; see the module."""
-    worker = _Remainders(function, listener)
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Remainders(function).rewritten(False)
 
 
-class _Remainders:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+class _Remainders(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block, inside: bool = False) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt, inside))
 
     def statement(self, stmt: Stmt, inside: bool) -> list[Stmt]:
         match stmt:
             case Assign(value=Op(fn="%", args=(number, divisor))) if inside and self.divides(stmt):
-                if self.listener is not None:
-                    why = "most subscripts around a ring are inside"
-                    self.listener.decide(
-                        stmt.span, "cheap_remainders", "the remainder divides only where it has to", why
-                    )
+                why = "most subscripts around a ring are inside"
+                remark(stmt.span, "cheap_remainders", "the remainder divides only where it has to", why)
                 return [replace(stmt, value=Op("tapec_runtime.remainder", (number, divisor)))]
             case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if inside:
                 casts, subs = self.casts(array, tuple(index), stmt)

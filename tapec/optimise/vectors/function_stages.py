@@ -24,10 +24,11 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import VIEWS, is_memory
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -47,15 +48,10 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
 
-# as many comparisons LLVM makes at run time
-_COMPARISONS = 8
 
-
-def stage_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def stage_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops cut into stages; see the module."""
-    worker = _Stages(function, listener)
+    worker = _Stages(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -91,9 +87,8 @@ class _Stages(LoopPass):
         extent = None if plan is None else extent_of(self.iterations, loop, around[0])
         if plan is None or extent is None:
             return None
-        if self.listener is not None:
-            why = "it works on too many arrays to run on vectors, its elementary functions do not"
-            self.listener.decide(loop.span, "function_stages", "cut into stages", why)
+        why = "it works on too many arrays to run on vectors, its elementary functions do not"
+        remark(loop.span, "function_stages", "cut into stages", why)
         return list(self.stages(plan, self.outside.size(extent, 0, loop)))
 
     # which loops
@@ -107,10 +102,10 @@ class _Stages(LoopPass):
             return None
         if any(isinstance(s, Assign) and (self.makes_memory(s) or self.single_precision(s)) for s in loop.body):
             return None
-        if iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or not iterations.commute(loop):
+        if iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or not iterations.is_parallel(loop):
             return None
         groups = iterations.groups(loop.body)
-        if _comparisons(groups) <= _COMPARISONS:
+        if _comparisons(groups) <= costs.LLVM_COMPARISONS:
             return None
         return self.levelled(loop, groups)
 
@@ -121,10 +116,10 @@ class _Stages(LoopPass):
     def makes_memory(self, stmt: Assign) -> bool:
         """Whether a statement makes an array, or gives one another name."""
         return is_memory(self.fresh.types[stmt.target]) and not (
-            isinstance(stmt.value, Op) and stmt.value.fn in VIEWS and all(map(self.stands, reads(stmt)))
+            isinstance(stmt.value, Op) and stmt.value.fn in VIEWS and all(map(self.defined_once, reads(stmt)))
         )
 
-    def stands(self, name: str) -> bool:
+    def defined_once(self, name: str) -> bool:
         """Whether a name has one value, or is a loop's variable: what a view is made of."""
         return len(self.iterations.scopes.defs.get(name, ())) <= 1
 

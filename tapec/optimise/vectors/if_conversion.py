@@ -16,7 +16,7 @@ set the same one, or add to a variable.
 Late, with functions in vectors (`select_functions`), sides may call elementary functions, too, which LLVM would not
 compute on vectors in a branch; and divide by what is positive for certain.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.shapes.slice_facts import SliceFacts
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
 from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -53,9 +54,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, Array
 
-# operations on one side of a branch, with those of branches in it
-_OPERATIONS = 64
-_DIVISION = 4
 _CHEAP = frozenset({"+", "-", "*", "neg", "<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "ifelse"})
 # functions of one number that have a result for every number, and how many of them the sides of a branch may call
 _FUNCTIONS = frozenset(
@@ -63,27 +61,22 @@ _FUNCTIONS = frozenset(
     for name, fn in VECTORISED.items()
     if fn.split(".")[1] not in ("power", "digamma", "lgamma", "maximum", "minimum")
 )
-_CALLS = 6
 
 
-def select_values(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def select_values(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such branches gone; see the module."""
     if not any(isinstance(stmt, If) for loop in walk(function.body) if isinstance(loop, For) for stmt in loop.body):
         return function
-    worker = _Selected(function, listener)
+    worker = _Selected(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
-def select_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def select_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function without branches that call elementary functions, in loops; see the module."""
     if not any(isinstance(stmt, If) and any(map(calls_functions, walk((stmt,)))) for stmt in walk(function.body)):
         return function
-    worker = _Selected(function, listener, functions=True)
+    worker = _Selected(function, functions=True)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -116,11 +109,10 @@ class _Refused(Exception):
 
 
 class _Selected(SliceFacts):
-    def __init__(self, function: Function, listener: Listener | None, functions: bool = False) -> None:
+    def __init__(self, function: Function, functions: bool = False) -> None:
         super().__init__(function)
         self.functions = functions
         self.iterations = Iterations(function)
-        self.listener = listener
         # by name: what sets or reads it
         self.uses: dict[str, list[Stmt]] = {}
         for stmt in walk(function.body):
@@ -136,9 +128,8 @@ class _Selected(SliceFacts):
         except _Refused:
             yield stmt
             return
-        if self.listener is not None:
-            why = "both sides of its branches are computed, and one selected: it can run on vectors then"
-            self.listener.decide(stmt.span, "if_conversion", why)
+        why = "both sides of its branches are computed, and one selected: it can run on vectors then"
+        remark(stmt.span, "if_conversion", why)
         yield changed
 
     def is_wanted(self, loop: For) -> bool:
@@ -149,10 +140,10 @@ class _Selected(SliceFacts):
         branches = [stmt for stmt in loop.body if isinstance(stmt, If)]
         if self.functions:
             calls = sum(map(calls_functions, walk(branches)))
-            worth = 0 < calls <= _CALLS
+            worth = 0 < calls <= costs.SELECTED_CALLS
         else:
             worth = any(isinstance(stmt, Store) for stmt in walk(branches))
-        if not worth or not self.iterations.commute(loop):
+        if not worth or not self.iterations.is_parallel(loop):
             return False
         return all(self.along_row(access.index, loop) for access in self.iterations.accesses(loop.body))
 
@@ -178,7 +169,7 @@ class _Selected(SliceFacts):
         if set(first.merged) != set(second.merged):
             raise _Refused
         out = _Side([*first.computed, *second.computed])
-        if sum(map(_work, out.computed)) > _OPERATIONS:
+        if sum(map(_work, out.computed)) > costs.SELECTED_OPERATIONS:
             raise _Refused
         for name, value in first.merged.items():
             other = second.merged[name]
@@ -364,7 +355,7 @@ def _work(stmt: Stmt) -> int:
     """What a statement of a branch's side costs, in operations."""
     if not isinstance(stmt, Assign):
         return 0
-    return _DIVISION if isinstance(stmt.value, Op) and stmt.value.fn == "/" else 1
+    return costs.DIVISION if isinstance(stmt.value, Op) and stmt.value.fn == "/" else 1
 
 
 def _known(stmt: Stmt, values: dict[str, Atom]) -> Stmt:

@@ -14,7 +14,7 @@ iteration.  A sum in an element that several iterations add to is a refusal, oth
 not, since those are no memory.  Iterations must go along rows: LLVM gathers other elements as soon as it may.  Loops
 that need few comparisons stay as they are.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Block,
     Const,
@@ -41,33 +42,23 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.linear import Sum
 
-# comparisons that LLVM may make before a loop that runs once, and before one that runs in each iteration of another one
-_ONCE = 20
-_REPEATED = 1
-_SHORT = 8
-# so many elements that an iteration comes to are neighbours
-_NEIGHBOURS = 4
 
-
-def mark_independent_loops(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def mark_independent_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops marked; see the module."""
-    worker = _Independent(function, listener)
-    return replace(function, body=worker.block(function.body, _ONCE))
+    worker = _Independent(function)
+    return replace(function, body=worker.block(function.body, costs.OWN_COMPARISONS))
 
 
 class _Independent:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
-        self.listener = listener
 
     def block(self, block: Block, few: int) -> Block:
         return tuple(self.statement(stmt, few) for stmt in block)
 
     def statement(self, stmt: Stmt, few: int) -> Stmt:
         if not isinstance(stmt, For) or any(isinstance(inner, For | Loop) for inner in walk(stmt.body)):
-            inside = _REPEATED if isinstance(stmt, For | Loop) else few
+            inside = costs.OWN_COMPARISONS_AGAIN if isinstance(stmt, For | Loop) else few
             return map_blocks(stmt, lambda block: self.block(block, inside))
         if stmt.parallel or stmt.slots is not None or _is_short(stmt) or not self.iterations.free_of_effects(stmt.body):
             return stmt
@@ -78,18 +69,17 @@ class _Independent:
         groups = self.iterations.groups(stmt.body)
         # a loop of a known number of iterations is written out otherwise
         needed = literal_range(stmt) is not None or comparisons(groups, stmt, self.iterations) > few
-        if not needed or not all(self.apart(stmt, group) for group in groups):
+        if not needed or not all(self.disjoint(stmt, group) for group in groups):
             return stmt
-        if self.listener is not None:
-            why = "runs without looking for overlaps of its arrays: no iteration touches what another one stores"
-            self.listener.decide(stmt.span, "independence_hints", why)
+        why = "runs without looking for overlaps of its arrays: no iteration touches what another one stores"
+        remark(stmt.span, "independence_hints", why)
         return replace(stmt, independent=True)
 
-    def apart(self, loop: For, group: list[Access]) -> bool:
+    def disjoint(self, loop: For, group: list[Access]) -> bool:
         """Whether no iteration of a loop touches an element that another one stores, of arrays that may share
         memory.
         """
-        if all(access.kind == "load" for access in group) or self.iterations.elements_apart(loop, group):
+        if all(access.kind == "load" for access in group) or self.iterations.elements_disjoint(loop, group):
             return True
         if len({access.array for access in group}) > 1 or any(access.index is None for access in group):
             return False
@@ -162,7 +152,9 @@ class _Independent:
         integers = self.iterations.dependence.integers
         (here,) = self.iterations.scopes.body[loop.key]
         sum_ = integers.sum(access.index[-1]) if access.index else None
-        if sum_ is None or not 2 <= sum_.factor(loop.var) <= _NEIGHBOURS or not integers.never_negative(sum_, here):
+        if sum_ is None or not 2 <= sum_.factor(loop.var) <= costs.NEIGHBOURS:
+            return None
+        if not integers.never_negative(sum_, here):
             return None
         rest = sum_.plus(Sum.of(loop.var), -sum_.factor(loop.var))
         return sum_ if all(stays(Name(name), loop, self.iterations) for name in rest.names()) else None
@@ -175,7 +167,7 @@ def _leading(access: Access) -> tuple[Expr, ...]:
 def _is_short(loop: For) -> bool:
     """Whether a loop makes so few iterations that LLVM had better write them out."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) < _SHORT
+    return counted is not None and len(counted) < costs.SHORT_LOOP
 
 
 def comparisons(groups: list[list[Access]], loop: For, iterations: Iterations) -> int:

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.lane_variance import Lanes
+from tapec.optimise import costs
 from tapec.optimise.vectors.lane_packing import Packed
 from tapec.optimise.vectors.vector_math import VECTORISED
 from tapec.syntax.core import (
@@ -45,20 +46,15 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array
 
-# fewer iterations than this do not fill vectors
-_FEW = 16
-# fewer iterations than this do not fill a vector of 512 bits
-_SHORT = 8
 # elementary functions that cost more than to move an element or two
 CALLED = frozenset(VECTORISED) - {"np.maximum", "np.minimum", "**", "np.power", "np.pow"}
-# elements that lie apart for each call of one
-_APART = 3
 
 
 def few(loop: For, iterations: Iterations) -> bool:
     """Whether a loop is known to make too few iterations for lanes, or has no loop inside that they could help."""
     counted = literal_range(loop)
-    if (counted is not None and len(counted) < _FEW) or not any(isinstance(stmt, For) for stmt in walk(loop.body)):
+    few = counted is not None and len(counted) < costs.LANES
+    if few or not any(isinstance(stmt, For) for stmt in walk(loop.body)):
         return True
     return loop.start == Const(0) and iterations.is_few(loop.stop)
 
@@ -80,7 +76,7 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
         if not isinstance(loop, For) or loop.key in lanes.controls:
             return False
         accesses = list(lanes.iterations.accesses(loop.body))
-        waits = not lanes.iterations.commute(loop)
+        waits = not lanes.iterations.is_parallel(loop)
         apart_ones = [access for access in accesses if not _neighbours(lanes, packed, access)]
         if apart_ones and not (with_copies and waits and all(packed.copied(access.stmt) for access in apart_ones)):
             return False
@@ -128,7 +124,7 @@ def short_loops(lanes: Lanes) -> set[str]:
     # what only goes from element to element, and one loop alone, run along rows
     handed_on = len(loops) > 1 and any(_hands_on(lanes, loop) for loop in loops)
     few_lanes = lanes.loop.stop in {Name(stop) for stop in stops}
-    return stops if handed_on and apart <= _APART * calls and not few_lanes else set()
+    return stops if handed_on and apart <= costs.APART_PER_CALL * calls and not few_lanes else set()
 
 
 def _hands_on(lanes: Lanes, loop: For | Loop) -> bool:
@@ -176,7 +172,7 @@ def _bounds_differ(lanes: Lanes, loop: For) -> bool:
 def _is_short(loop: For) -> bool:
     """Whether a loop is known to make too few iterations for vectors."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) < _SHORT
+    return counted is not None and len(counted) < costs.SHORT_LOOP
 
 
 def _strides(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:

@@ -25,7 +25,6 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.lane_variance import Lanes
-from tapec.journal import Listener
 from tapec.optimise.shapes.versions import for_answers
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.lane_buffers import with_lanes_last
@@ -33,6 +32,7 @@ from tapec.optimise.vectors.lane_gain import copied_stops, few, gains, short_loo
 from tapec.optimise.vectors.lane_packing import Packed
 from tapec.optimise.vectors.short_lanes import CACHED, SHORT, LaneLengths, Uses, where_short
 from tapec.optimise.vectors.vector_report import Obstacle, innermost, obstacle
+from tapec.remarks import is_heard, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -66,7 +66,6 @@ _LANES = Const(64)
 def vectorise_outer_loops(
     function: Function,
     constants: frozenset[str] = frozenset(),
-    listener: Listener | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Function:
     """The function with such loops in lanes; see the module.  Afterwards a name may have several values.
@@ -89,27 +88,26 @@ def vectorise_outer_loops(
             refused(stmt, lanes)
             return (map_blocks(stmt, block),)
         if gains(lanes, packed):
-            tell(stmt, "64 iterations side by side")
+            say(stmt, "64 iterations side by side")
             return Rewriting(lanes, packed, fresh).loop()
         copies = Packed(lanes, fresh, once=True)
         if stops := copied_stops(lanes, copies):
-            tell(stmt, "64 iterations side by side where there are many")
+            say(stmt, "64 iterations side by side where there are many")
             return short(lanes, copies, stops, CACHED)
         if stops := short_loops(lanes):
-            tell(stmt, "64 iterations side by side where its inner loops are short")
+            say(stmt, "64 iterations side by side where its inner loops are short")
             return short(lanes, packed, stops, SHORT)
         refused(stmt, lanes)
         return (map_blocks(stmt, block),)
 
     def refused(stmt: Stmt, lanes: Lanes | None) -> None:
-        if listener is not None and isinstance(stmt, For) and _would_help(stmt, iterations):
+        if is_heard() and isinstance(stmt, For) and _would_help(stmt, iterations):
             why = _obstacle(stmt, iterations) if lanes is None else ("they would gain nothing",)
-            listener.decide(stmt.span, "outer_vectorisation", "its iterations do not run side by side", *why)
+            remark(stmt.span, "outer_vectorisation", "its iterations do not run side by side", *why)
 
-    def tell(stmt: Stmt, what: str) -> None:
-        if listener is not None:
-            why = "they run on vectors where its inner loops do not; what an iteration keeps takes 64 times the room"
-            listener.decide(stmt.span, "outer_vectorisation", what, why)
+    def say(stmt: Stmt, what: str) -> None:
+        why = "they run on vectors where its inner loops do not; what an iteration keeps takes 64 times the room"
+        remark(stmt.span, "outer_vectorisation", what, why)
 
     def short(lanes: Lanes, packed: Packed, stops: set[str], most: Const) -> Iterable[Stmt]:
         types = dict(fresh.types)
@@ -139,7 +137,7 @@ def _possible(stmt: Stmt, iterations: Iterations) -> Lanes | None:
     # threads would share the lanes of what each of them has for itself
     if any(isinstance(inner, For) and inner.parallel for inner in walk((stmt,))):
         return None
-    if not iterations.commute(stmt):
+    if not iterations.is_parallel(stmt):
         return None
     lanes = Lanes(stmt, iterations)
     return lanes if lanes.separate() else None
@@ -154,7 +152,7 @@ def _would_help(loop: For, iterations: Iterations) -> bool:
 def _obstacle(loop: For, iterations: Iterations) -> Obstacle:
     """What keeps a loop's iterations from running side by side."""
     found = obstacle(loop, iterations)
-    if found is None and not iterations.commute(loop):
+    if found is None and not iterations.is_parallel(loop):
         return ("a function is called, which may do anything",)
     return found or ("inner loops, or what they work on, differ from iteration to iteration",)
 
@@ -183,10 +181,10 @@ class Rewriting:
         packed: Packed,
         fresh: Fresh,
         width: Const = _LANES,
-        apart: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
+        disjoint: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
     ) -> None:
         self.width = width
-        self.apart = apart
+        self.disjoint = disjoint
         self.lanes = lanes
         self.packed = packed
         self.fresh = fresh
@@ -198,7 +196,7 @@ class Rewriting:
         self.first = fresh(f"{var}_first", INT64)
         self.count = fresh("lanes", INT64)
         # the extent of the last axis of memory: a loop of three iterations needs no more
-        self.room = fresh("room", INT64)
+        self.capacity = fresh("room", INT64)
 
     def loop(self) -> list[Stmt]:
         loop = self.lanes.loop
@@ -216,7 +214,7 @@ class Rewriting:
         for name, type_ in self.lanes.iterations.types.items():
             if isinstance(type_, Array) and self.lanes.widened(name):
                 self.fresh.types[name] = replace(type_, ndim=type_.ndim + 1)
-        before = self.sized(loop) if any(self.room in reads(stmt) for stmt in walk(body)) else []
+        before = self.sized(loop) if any(self.capacity in reads(stmt) for stmt in walk(body)) else []
         before += [
             Assign(buffer, Op("empty", (Const(self.dtype(name)), self.width)), loop.span)
             for name, buffer in self.kept.items()
@@ -241,7 +239,7 @@ class Rewriting:
             Assign(iterations, Op("-", (loop.stop, loop.start)), loop.span),
             Assign(lanes, Op("min", (Name(iterations), self.width)), loop.span),
             # no iterations, no lanes
-            Assign(self.room, Op("max", (Name(lanes), Const(0))), loop.span),
+            Assign(self.capacity, Op("max", (Name(lanes), Const(0))), loop.span),
         ]
 
     def dtype(self, name: str) -> str:
@@ -259,7 +257,7 @@ class Rewriting:
             if isinstance(stmt, Assign) and (stmt.target in self.lanes.rows or self.copies_sum(stmt)):
                 continue
             if self.lanes.differs(stmt):
-                if run.body and self.apart(run.body, stmt):
+                if run.body and self.disjoint(run.body, stmt):
                     out.append(self.placed(run))
                     run = _Run()
                 run.body.append(stmt)
@@ -280,7 +278,7 @@ class Rewriting:
         """A statement that runs once for all lanes; memory that it makes has a last axis for them."""
         match stmt:
             case Assign(target=target, value=Op(fn="empty" | "zeros" as fn, args=args)) if self.lanes.widened(target):
-                return replace(stmt, value=Op(fn, (*args, Name(self.room))))
+                return replace(stmt, value=Op(fn, (*args, Name(self.capacity))))
         return map_blocks(stmt, lambda block: tuple(self.widened(s) for s in block))
 
     def placed(self, run: _Run) -> Stmt:
@@ -400,7 +398,7 @@ class _Lane:
                 place, subs = self.element(array, index, stmt)
                 span = self.lanes.place(stmt)
                 new = replace(stmt, array=place, index=subs, value=self.atom(stmt.value), span=span)
-                return self.added_up(new) if top and stmt.accumulate and not self.apart(array, index) else new
+                return self.added_up(new) if top and stmt.accumulate and not self.disjoint(array, index) else new
             case For(var=var, start=start, stop=stop, step=step):
                 first, last, by = (self.atom(bound) for bound in (start, stop, step))
                 stmt = replace(stmt, var=self.name(var), start=first, stop=last, step=by)
@@ -428,7 +426,7 @@ class _Lane:
         self.casts.append(Assign(name := self.whole.fresh("n", UINT64), Op("cast.uint64", (new,))))
         return Name(name)
 
-    def apart(self, array: str, index: tuple[Expr, ...]) -> bool:
+    def disjoint(self, array: str, index: tuple[Expr, ...]) -> bool:
         """Whether lanes may have elements of their own."""
         found = self.lanes.element(array, index)
         assert found is not None

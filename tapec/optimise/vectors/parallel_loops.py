@@ -28,14 +28,16 @@ from typing import Any
 
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.varying_extents import varying_extents
-from tapec.journal import Listener, Named
+from tapec.optimise import costs
 from tapec.optimise.simplify.index_tests import is_open
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.rules.formula import SCIPY
 from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
+    Call,
     Const,
     Expr,
     For,
@@ -56,11 +58,6 @@ from tapec.syntax.core import (
 from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import INT64, Array, Scalar
 
-# chunks of a loop at most; iterations of a short body, and elements of a sum, that are worth a chunk
-_CHUNKS = 16
-_SHORT = 512
-_LONG = 8
-
 
 def sequential(function: Function) -> Function:
     """The function with no loop on threads: the source's `prange` is no proof."""
@@ -80,9 +77,9 @@ def has_threads(function: Function) -> bool:
     return any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body))
 
 
-def on_threads(function: Function, in_order: bool = False, listener: Listener | None = None) -> Function:
+def on_threads(function: Function, in_order: bool = False) -> Function:
     """The function with loops on threads; `in_order`, only those that add nothing up."""
-    worker = _Threads(function, in_order, listener)
+    worker = _Threads(function, in_order)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -96,11 +93,10 @@ class _Sums:
 
 
 class _Threads:
-    def __init__(self, function: Function, in_order: bool, listener: Listener | None) -> None:
+    def __init__(self, function: Function, in_order: bool) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.in_order = in_order
-        self.listener = listener
         # a name that Numba would take for one array, or number, while it stands for several
         self.rebound = varying_extents(function)
         # why the last loop stays as it is, and what that is about
@@ -113,17 +109,16 @@ class _Threads:
                 out.append(map_blocks(stmt, self.block))
                 continue
             sums = self.sums(stmt)
-            self.tell(stmt, sums is not None)
+            self.remark(stmt, sums is not None)
             if sums is None:
                 out.append(map_blocks(stmt, self.block))
             else:
                 out += self.chunked(stmt, sums)
         return tuple(out)
 
-    def tell(self, loop: For, taken: bool) -> None:
-        if self.listener is not None:
-            what = "runs on threads" if taken else "does not run on threads"
-            self.listener.decide(loop.span, "parallel_loops", what, *(() if taken else self.refusal))
+    def remark(self, loop: For, taken: bool) -> None:
+        what = "runs on threads" if taken else "does not run on threads"
+        remark(loop.span, "parallel_loops", what, *(() if taken else self.refusal))
 
     def refuse(self, why: str, *about: Any) -> Any:
         """Note why a loop stays as it is; returns None."""
@@ -147,7 +142,7 @@ class _Threads:
             return self.refuse("it is tested whether a row is there, and no error comes out of threads")
         if any(map(_asks_python, walk(loop.body))):
             return self.refuse("it calls functions that compiled code asks Python for")
-        if not self.iterations.commute(loop):
+        if not self.iterations.is_parallel(loop):
             return self.refuse("it is not proved that its iterations can run in any order")
         inside = {stmt.key for stmt in walk(loop.body)}
         names = [
@@ -171,14 +166,14 @@ class _Threads:
         if any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)):
             return False
         start, stop = (b.value if isinstance(b, Const) else None for b in (loop.start, loop.stop))
-        return isinstance(start, int) and isinstance(stop, int) and abs(stop - start) < 2 * _SHORT
+        return isinstance(start, int) and isinstance(stop, int) and abs(stop - start) < 2 * costs.CHUNK_ITERATIONS
 
     def added(self, loop: For) -> list[str] | None:
         """The arrays to whose elements several iterations may add."""
         found: list[str] = []
         inside = written_in(loop.body)
         for group in self.iterations.groups(loop.body):
-            if {access.kind for access in group} != {"add"} or self.iterations.elements_apart(loop, group):
+            if {access.kind for access in group} != {"add"} or self.iterations.elements_disjoint(loop, group):
                 continue
             names = {access.array for access in group}
             if not self.iterations.own(group[0].array, loop.body):
@@ -205,7 +200,7 @@ class _Threads:
         iterations = let("n", Op("max", (let("t", Op("-", (stop, first)), out), Const(0))), out)
         shapes = {name: self.shape(name, loop, out) for name in sums.arrays}
         most = self.most(loop, iterations, shapes, out)
-        chunks = let("chunks", Op("max", (let("t", Op("min", (most, Const(_CHUNKS))), out), Const(1))), out)
+        chunks = let("chunks", Op("max", (let("t", Op("min", (most, Const(costs.CHUNKS))), out), Const(1))), out)
         added = (*sums.names, *sums.arrays)
         parts = {name: self.parts(name, chunks, shapes.get(name, ()), loop, out) for name in added}
         body: list[Stmt] = []
@@ -237,9 +232,7 @@ class _Threads:
             out.append(self.joined(loop, sums, parts, shapes, chunks))
         return out
 
-    def views(
-        self, loop: For, low: Atom, high: Atom, summed: frozenset[str], out: list[Stmt]
-    ) -> dict[str, str]:
+    def views(self, loop: For, low: Atom, high: Atom, summed: frozenset[str], out: list[Stmt]) -> dict[str, str]:
         """A chunk's part of each array of one axis that an innermost loop runs along.
 
         Only from 0 on does LLVM prove that a subscript is not negative, and run the loop on vectors.  Where it may be
@@ -279,8 +272,8 @@ class _Threads:
             return Name(name)
 
         long = any(isinstance(stmt, For | Loop) for stmt in walk(loop.body))
-        found = iterations if long else let(Op("//", (iterations, Const(_SHORT))))
-        work = let(Op("*", (iterations, Const(_LONG)))) if long and shapes else iterations
+        found = iterations if long else let(Op("//", (iterations, Const(costs.CHUNK_ITERATIONS))))
+        work = let(Op("*", (iterations, Const(costs.CHUNK_SUMS)))) if long and shapes else iterations
         for shape in shapes.values():
             size: Atom = Const(1)
             for extent in shape:
@@ -339,6 +332,8 @@ class _Threads:
 
 def _asks_python(stmt: Stmt) -> bool:
     """Whether a statement calls a function of SciPy's, or one that is called as it is."""
+    if isinstance(stmt, Call) and isinstance(stmt.function, Opaque):
+        return True
     return any(op.fn.startswith(SCIPY) or isinstance(op.fn, Opaque) for op in operations(stmt))
 
 

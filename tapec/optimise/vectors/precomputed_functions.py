@@ -19,11 +19,12 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.dependence import Affine
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.vectors.if_conversion import calls_functions
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Call,
@@ -44,17 +45,12 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, INT64, Array
 
-# statements that may be computed twice: before the loop, and in it
-_MOST = 16
 
-
-def precompute_functions(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def precompute_functions(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops before; see the module."""
     if not any(map(calls_functions, walk(function.body))):
         return function
-    worker = _Ahead(function, listener)
+    worker = _Ahead(function)
     body = worker.block(function.body)
     if not worker.any:
         return function
@@ -63,8 +59,8 @@ def precompute_functions(
 
 
 class _Ahead(LoopPass):
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        super().__init__(function, listener)
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.any = False
 
     def loop(self, loop: For, around: Around) -> list[Stmt] | None:
@@ -77,14 +73,15 @@ class _Ahead(LoopPass):
         if any(isinstance(stmt, For | Loop | Call) for stmt in walk(loop.body)):
             return None
         calls, needed = self.calls(loop)
-        if not calls or self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or self.iterations.commute(loop):
+        if not calls or self.iterations.is_parallel(loop):
+            return None
+        if self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0:
             return None
         extent = extent_of(self.iterations, loop, around[0])
         if extent is None:
             return None
-        if self.listener is not None:
-            why = "they need nothing of the iterations before, and run on vectors then"
-            self.listener.decide(loop.span, "precomputed_functions", "elementary functions are computed before", why)
+        why = "they need nothing of the iterations before, and run on vectors then"
+        remark(loop.span, "precomputed_functions", "elementary functions are computed before", why)
         self.any = True
         size = self.outside.computed(extent, loop)
         if not self.iterations.never_negative(size):
@@ -136,7 +133,7 @@ class _Ahead(LoopPass):
                 if operands and alike and calls_functions(stmt):
                     found.append(stmt)
         needed = {one.key for stmt in found for one in made[stmt.target]}
-        if len(needed) > _MOST:
+        if len(needed) > costs.COMPUTED_TWICE:
             return [], []
         return found, [stmt for stmt in loop.body if isinstance(stmt, Assign) and stmt.key in needed]
 

@@ -20,20 +20,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
-from tapec.optimise.loops.unrolling import ITERATIONS
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.vectors.outer_vectorisation import planned
+from tapec.remarks import remark
 from tapec.syntax.core import Assign, Block, Const, For, Function, Stmt, Store, literal_range, map_blocks, walk, writes
 
-# statements of all iterations up to which a loop is written out
-_STATEMENTS = 120
 
-
-def unroll_short_loops(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def unroll_short_loops(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops written out, one name per value; see the module."""
     if not any(_iterations(stmt) for stmt in walk(function.body)):
         return function
@@ -56,9 +51,8 @@ def unroll_short_loops(
             yield map_blocks(stmt, written_out)
             return
         assert isinstance(stmt, For)
-        if listener is not None:
-            why = "what it adds up then stays in the lane"
-            listener.decide(stmt.span, "short_loop_unrolling", "written out in lanes, {0} times", why, len(values))
+        why = "what it adds up then stays in the lane"
+        remark(stmt.span, "short_loop_unrolling", "written out in lanes, {0} times", why, len(values))
         for value in values:
             yield Assign(stmt.var, Const(value), stmt.span)
             yield from stmt.body
@@ -78,6 +72,8 @@ def _iterations(stmt: Stmt) -> range | None:
     if not isinstance(stmt, For) or stmt.slots is not None:
         return None
     values = literal_range(stmt)
-    if values is None or len(values) > ITERATIONS or len(values) * len(stmt.body) > _STATEMENTS:
+    if values is None or len(values) > costs.UNROLLED_ITERATIONS:
+        return None
+    if len(values) * len(stmt.body) > costs.LANE_STATEMENTS:
         return None
     return values if all(isinstance(inner, Assign | Store) for inner in stmt.body) else None

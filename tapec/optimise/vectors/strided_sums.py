@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.journal import Listener
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -46,26 +47,17 @@ from tapec.syntax.core import (
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64, Type
 
-_ROWS = 4
-# operations per element; more of them gain more on vectors than the elements cost
-_WORK = 4
-_SHORT = 4
 _CHEAP = frozenset({"+", "-", "*", "neg", "load", "max", "min"})
-_DIVISION = 4
-_DEAR = 8
 
 
-def keep_scalar_sums(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def keep_scalar_sums(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops kept from vectors; see the module."""
-    worker = _Strided(Fresh(function.types), listener)
+    worker = _Strided(Fresh(function.types))
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Strided:
-    def __init__(self, fresh: Fresh, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, fresh: Fresh) -> None:
         self.fresh = fresh
 
     def block(self, block: Block) -> Block:
@@ -79,22 +71,22 @@ class _Strided:
             place = self.looked_up(stmt)
             if place is None:
                 return stmt
-            self.tell(stmt, "elements that are looked up would be gathered, slower than one by one")
+            self.remark(stmt, "elements that are looked up would be gathered, slower than one by one")
             return self.index_hidden(stmt, place)
-        self.tell(stmt, "elements that are rows apart would be gathered, slower than one by one")
+        self.remark(stmt, "elements that are rows apart would be gathered, slower than one by one")
         here = self.fresh("here", INT64)
         hidden = Assign(here, Op("tapec_runtime.opaque", (Name(stmt.var),)), stmt.span)
         return replace(stmt, body=(hidden, *replaced(stmt.body, {stmt.var: Name(here)})))
 
-    def tell(self, loop: For, why: str) -> None:
-        if self.listener is not None:
-            self.listener.decide(loop.span, "strided_sums", "kept from vectors", why)
+    def remark(self, loop: For, why: str) -> None:
+        remark(loop.span, "strided_sums", "kept from vectors", why)
 
     def gathers(self, loop: For) -> bool:
         """Whether a loop is a sum over many elements of other rows, with little to do for each."""
         counted = literal_range(loop)
         runs = list(_runs(loop.body))
-        if (counted is not None and len(counted) <= _SHORT) or None in runs or not sums(loop, self.fresh.types):
+        few = counted is not None and len(counted) <= costs.UNROLLED_ITERATIONS
+        if few or None in runs or not sums(loop, self.fresh.types):
             return False
         rows, work = 0, 0
         for run in runs:
@@ -105,7 +97,7 @@ class _Strided:
                     rows += times * (Name(loop.var) in subs[:-1])
                 case Assign(value=Op(fn=fn)):
                     work += times * operation_cost(fn)
-        return rows >= _ROWS and work <= _WORK * rows
+        return rows >= costs.STRIDED_ROWS and work <= costs.STRIDED_WORK * rows
 
     def looked_up(self, loop: For) -> int | None:
         """Where the index of an element is loaded in a loop that sums such elements, with little to do for each."""
@@ -123,7 +115,7 @@ class _Strided:
                         loaded[target] = place
                 case Assign(value=Op(fn=fn)):
                     work += operation_cost(fn)
-        return found[0] if found and work <= _WORK * len(found) else None
+        return found[0] if found and work <= costs.STRIDED_WORK * len(found) else None
 
     def index_hidden(self, loop: For, place: int) -> For:
         """The loop with the index that is loaded at a place of it hidden."""
@@ -154,7 +146,7 @@ def _moves(sub: Expr, moving: set[str]) -> bool:
 
 def operation_cost(fn: str) -> int:
     """What an operation on vectors costs, in additions."""
-    return 1 if fn in _CHEAP else _DIVISION if fn == "/" else _DEAR
+    return 1 if fn in _CHEAP else costs.DIVISION if fn == "/" else costs.FUNCTION
 
 
 def _names(stmt: Assign) -> Iterator[str]:
@@ -169,7 +161,7 @@ def _runs(block: Block, times: int = 1) -> Iterator[tuple[Assign | Store, int] |
     for stmt in block:
         if isinstance(stmt, Assign | Store):
             yield stmt, times
-        elif isinstance(stmt, For) and (counted := literal_range(stmt)) and len(counted) <= _SHORT:
+        elif isinstance(stmt, For) and (counted := literal_range(stmt)) and len(counted) <= costs.UNROLLED_ITERATIONS:
             yield from _runs(stmt.body, times * len(counted))
         else:
             yield None

@@ -25,21 +25,19 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.lane_variance import Lanes
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.if_conversion import calls_functions, can_select
 from tapec.optimise.vectors.lane_gain import few
 from tapec.optimise.vectors.lane_packing import Packed
 from tapec.optimise.vectors.outer_vectorisation import Rewriting
+from tapec.remarks import remark
 from tapec.syntax.core import Block, Const, For, Function, If, Loop, Stmt, map_blocks, walk, writes
 
 # iterations at a time
 _ITERATIONS = Const(32)
 
 
-def strip_mine_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def strip_mine_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in parts; see the module.  Afterwards a name may have several values."""
     iterations = Iterations(function)
     fresh = Fresh(function.types)
@@ -51,9 +49,8 @@ def strip_mine_functions(
         lanes = _apart(stmt, iterations) if isinstance(stmt, For) else None
         if lanes is None:
             return (map_blocks(stmt, block),)
-        if listener is not None:
-            why = "between its inner loops, for 32 iterations at a time: they run on vectors then"
-            listener.decide(stmt.span, "strip_mined_functions", "elementary functions have a loop of their own", why)
+        why = "between its inner loops, for 32 iterations at a time: they run on vectors then"
+        remark(stmt.span, "strip_mined_functions", "elementary functions have a loop of their own", why)
         return Rewriting(lanes, Packed(lanes, fresh), fresh, _ITERATIONS, _is_cut).loop()
 
     return replace(function, body=block(function.body), types=fresh.types)
@@ -63,7 +60,7 @@ def _apart(loop: For, iterations: Iterations) -> Lanes | None:
     """What differs between the iterations of a loop, if functions are called between loops inside."""
     if loop.step != Const(1) or loop.slots is not None or few(loop, iterations) or not any(map(_calls, loop.body)):
         return None
-    if any(isinstance(stmt, For) and stmt.parallel for stmt in walk((loop,))) or not iterations.commute(loop):
+    if any(isinstance(stmt, For) and stmt.parallel for stmt in walk((loop,))) or not iterations.is_parallel(loop):
         return None
     lanes = Lanes(loop, iterations, whole=True)
     if any(lanes.widened(name) for stmt in walk(loop.body) for name in writes(stmt)):

@@ -20,7 +20,7 @@ iterations.  The function's argument is a line in the sum, with numbers that sta
 and the greatest sum it is then finite where it is at both ends, and so is its derivative: elements that no iteration
 asks for have an adjoint of zero, and do no harm.
 
-Expects one name per value, as `optimise.clean.single` leaves it; afterwards a name may have several values.
+Expects one name per value, as `number_values` leaves it; afterwards a name may have several values.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.journal import Listener
+from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
@@ -58,18 +59,13 @@ from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Type
 _NAMES = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh")
 _FUNCTIONS = frozenset(f"{module}.{name}" for module in ("np", "math") for name in _NAMES)
 _LINEAR = frozenset({"+", "-", "*", "/", "neg", "cast.float64"})
-# how fast a sum may change with a loop's variable: the table is as many times as long as the loop
-_FACTOR = 4
 
 
-def tabulate(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def tabulate(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such tables; see the module."""
     if not any(_is_wanted(stmt) for stmt in walk(function.body)):
         return function
-    worker = _Tables(function, listener)
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Tables(function).rewritten()
 
 
 def _is_wanted(stmt: Stmt) -> bool:
@@ -118,14 +114,10 @@ class _Plan:
     sum: Sum
 
 
-class _Tables:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+class _Tables(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-        self.listener = listener
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         if not isinstance(stmt, For):
@@ -153,7 +145,7 @@ class _Tables:
         if not isinstance(inner, For) or inner.step != Const(1):
             return None
         iterations = literal_range(outer)
-        if iterations is not None and len(iterations) <= _FACTOR:
+        if iterations is not None and len(iterations) <= costs.TABLE_FACTOR:
             return None
         if any(loop.parallel or loop.slots is not None or may_leave(loop.body) for loop in (outer, inner)):
             return None
@@ -219,7 +211,7 @@ class _Tables:
         moving = Sum()
         for name in (nest.outer.var, nest.inner.var):
             moving = moving.plus(Sum.of(name), found.factor(name))
-        if any(abs(factor) > _FACTOR for _, factor in moving.terms):
+        if any(abs(factor) > costs.TABLE_FACTOR for _, factor in moving.terms):
             return None
         assert isinstance(line.of, Name)
         return _Plan((*line.made, stmt), line.of.id, moving)
@@ -250,12 +242,9 @@ class _Tables:
     # tables
 
     def told(self, stmt: Assign, outer: For) -> None:
-        if self.listener is not None:
-            why = "iterations of {1} ask for the same numbers again"
-            assert isinstance(stmt.value, Op)
-            self.listener.decide(
-                stmt.span, "tabulation", "`{0}` is looked up in a table", why, stmt.value.fn, outer.span
-            )
+        why = "iterations of {1} ask for the same numbers again"
+        assert isinstance(stmt.value, Op)
+        remark(stmt.span, "tabulation", "`{0}` is looked up in a table", why, stmt.value.fn, outer.span)
 
     def tabled(self, plan: _Plan, nest: _Nest, before: list[Stmt], outside: list[Stmt]) -> list[Stmt]:
         """What takes a value's place; `before` grows by what makes the table, `outside` by what finds an iteration's

@@ -31,10 +31,11 @@ from typing import TypeVar
 
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.vectors.lane_gain import CALLED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -59,21 +60,16 @@ from tapec.syntax.core import (
 from tapec.syntax.renaming import renamed, replaced
 from tapec.syntax.types import INT64, Scalar
 
-# iterations at once, and statements of a lane that are worth it: more fill the registers
-_ITERATIONS = 4
-_STATEMENTS = 16
 _T = TypeVar("_T")
 
 
-def unroll_and_jam(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def unroll_and_jam(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops, four iterations at once; see the module."""
     worker = _Jammed(function)
     if not any(worker.parts(stmt) is not None for stmt in walk(function.body)):
         return function
     # what an element holds goes by the name of the value
-    worker = _Jammed(number_values(function, constants), listener)
+    worker = _Jammed(number_values(function, constants))
     body = worker.block(worker.function.body)
     return replace(worker.function, body=body, types=worker.fresh.types)
 
@@ -98,28 +94,22 @@ class _Parts:
         return frozenset(found - self.added)
 
 
-class _Jammed:
-    def __init__(self, function: Function, listener: Listener | None = None) -> None:
-        self.function = function
-        self.listener = listener
-        self.fresh = Fresh(function.types)
+class _Jammed(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
 
     @property
     def aliases(self) -> Aliases:
         return self.iterations.aliases
 
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
-
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         parts = self.parts(stmt)
         if parts is None:
             yield map_blocks(stmt, self.block)
         else:
-            if self.listener is not None:
-                why = "what they share stays in a register"
-                self.listener.decide(parts.loop.span, "unroll_and_jam", "four iterations at once", why)
+            why = "what they share stays in a register"
+            remark(parts.loop.span, "unroll_and_jam", "four iterations at once", why)
             yield from self.jammed(parts)
 
     # which loops
@@ -132,12 +122,14 @@ class _Jammed:
             return None
         counted = literal_range(loop)
         inner = [place for place, stmt in enumerate(loop.body) if isinstance(stmt, For)]
-        if (counted is not None and len(counted) < _ITERATIONS) or len(inner) != 1:
+        if (counted is not None and len(counted) < costs.JAMMED_ITERATIONS) or len(inner) != 1:
             return None
         lanes = loop.body[inner[0]]
         numbers, stores = loop.body[: inner[0]], loop.body[inner[0] + 1 :]
         assert isinstance(lanes, For)
-        if (lanes.start, lanes.step) != (Const(0), Const(1)) or lanes.parallel or len(lanes.body) > _STATEMENTS:
+        if (lanes.start, lanes.step) != (Const(0), Const(1)) or lanes.parallel:
+            return None
+        if len(lanes.body) > costs.JAMMED_STATEMENTS:
             return None
         plain = all(isinstance(stmt, Assign) for stmt in numbers) and all(isinstance(stmt, Store) for stmt in stores)
         if not plain or not all(isinstance(stmt, Assign | Store) and not _calls(stmt) for stmt in lanes.body):
@@ -147,7 +139,7 @@ class _Jammed:
         inside = parts.own | parts.added | {loop.var, lanes.var}
         if not known or mentions(lanes.stop, inside) or {loop.var, lanes.var} & (parts.own | parts.added):
             return None
-        possible = self.iterations.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_apart(parts)
+        possible = self.iterations.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_disjoint(parts)
         return parts if possible and self.shares(parts) else None
 
     def shares(self, parts: _Parts) -> bool:
@@ -170,7 +162,7 @@ class _Jammed:
         first = {stmt.target for stmt in parts.numbers if isinstance(stmt, Assign)}
         return all(parts.own.intersection(reads(stmt)) <= first for stmt in parts.stores)
 
-    def is_apart(self, parts: _Parts) -> bool:
+    def is_disjoint(self, parts: _Parts) -> bool:
         """Whether what lanes store is used in elements of the same lane alone, and what is stored behind not at all."""
         lanes = parts.lanes
         behind = self.classes(stmt.array for stmt in parts.stores if isinstance(stmt, Store))
@@ -203,11 +195,11 @@ class _Jammed:
         iterations, some, groups, whole, middle = (Name(self.fresh("n", INT64)) for _ in range(5))
         yield Assign(iterations.id, Op("-", ends), span)
         yield Assign(some.id, Op("max", (iterations, Const(0))), span)
-        yield Assign(groups.id, Op("//", (some, Const(_ITERATIONS))), span)
-        yield Assign(whole.id, Op("*", (groups, Const(_ITERATIONS))), span)
+        yield Assign(groups.id, Op("//", (some, Const(costs.JAMMED_ITERATIONS))), span)
+        yield Assign(whole.id, Op("*", (groups, Const(costs.JAMMED_ITERATIONS))), span)
         yield Assign(middle.id, Op(sign, (loop.start, whole)), span)
         head, body, tail = list(parts.numbers), list(parts.lanes.body), list(parts.stores)
-        for k in range(1, _ITERATIONS):
+        for k in range(1, costs.JAMMED_ITERATIONS):
             iteration = self.fresh(loop.var, INT64)
             names = self.fresh.anew(sorted(parts.own)) | {loop.var: iteration}
             head.append(Assign(iteration, Op(sign, (Name(loop.var), Const(k))), span))
@@ -215,7 +207,7 @@ class _Jammed:
             body += renamed(parts.lanes.body, names)
             tail += renamed(parts.stores, names)
         together = replace(parts.lanes, body=tuple(self.in_registers(body)))
-        step = Const(_ITERATIONS if forward else -_ITERATIONS)
+        step = Const(costs.JAMMED_ITERATIONS if forward else -costs.JAMMED_ITERATIONS)
         yield replace(loop, stop=middle, step=step, body=(*head, together, *tail))
         names = self.fresh.anew(sorted((*parts.own, loop.var, parts.lanes.var)))
         yield from renamed((replace(loop, start=middle),), names)

@@ -11,7 +11,7 @@ on vectors at all.
 Needs a proof that the subscript is not negative.  Done in innermost loops, of elements along rows: others are gathered
 anyway.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -41,22 +40,15 @@ from tapec.syntax.core import (
 from tapec.syntax.types import UINT64
 
 
-def use_unsigned_subscripts(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def use_unsigned_subscripts(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such subscripts; see the module."""
-    worker = _Signs(function, listener)
-    return replace(function, body=worker.block(function.body, None), types=worker.fresh.types)
+    return _Signs(function).rewritten(None)
 
 
-class _Signs:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+class _Signs(Rewriter):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block, loop: For | None) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt, loop))
 
     def statement(self, stmt: Stmt, loop: For | None) -> list[Stmt]:
         match stmt:
@@ -72,10 +64,7 @@ class _Signs:
 
     def cast(self, sub: Expr, stmt: Stmt) -> Assign:
         assert isinstance(sub, Name)
-        if self.listener is not None:
-            self.listener.decide(
-                stmt.span, "unsigned_subscripts", "a subscript is not asked for its sign", "it is never negative"
-            )
+        remark(stmt.span, "unsigned_subscripts", "a subscript is not asked for its sign", "it is never negative")
         return Assign(self.fresh("n", UINT64), Op("cast.uint64", (sub,)), stmt.span)
 
     def asked(self, sub: Expr, loop: For | None, stmt: Stmt) -> bool:

@@ -16,8 +16,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Note, Op, Stmt, Store, walk
 from tapec.syntax.types import FLOAT64, Type
 
@@ -42,19 +42,16 @@ _INTEGERS = frozenset({3.0, 4.0})
 _HALVES = frozenset({-2.5, -1.5, 1.5, 2.5})
 
 
-def vectorise_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def vectorise_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with calls of the runtime's functions; see the module."""
-    worker = _Calls(function.types, listener)
+    worker = _Calls(function.types)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Calls:
-    def __init__(self, types: dict[str, Type], listener: Listener | None) -> None:
+    def __init__(self, types: dict[str, Type]) -> None:
         self.fresh = Fresh(types)
         self.types = types
-        self.listener = listener
 
     def block(self, block: Block, vectorised: bool = False) -> Block:
         """A block with its calls replaced, if it stands in a loop that LLVM may vectorise."""
@@ -68,8 +65,8 @@ class _Calls:
                     out += self.multiplied(stmt, base, exponent) if alike else (stmt,)
                 case Assign(target=target, value=Op() as value) if vectorised:
                     new = self.replaced(value, self.types[target])
-                    if self.listener is not None and new is not value:
-                        self.listener.decide(stmt.span, "vector_math", "`{0}` can run on vectors", "", value.fn)
+                    if new is not value:
+                        remark(stmt.span, "vector_math", "`{0}` can run on vectors", "", value.fn)
                     out.append(replace(stmt, value=new))
                 case If(body=body, orelse=orelse):
                     out.append(replace(stmt, body=self.block(body, vectorised), orelse=self.block(orelse, vectorised)))

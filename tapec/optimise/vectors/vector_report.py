@@ -1,4 +1,4 @@
-"""Tell a listener which innermost loops can run on vectors, and what keeps the others from it.
+"""Remark which innermost loops can run on vectors, and what keeps the others from it.
 
 LLVM vectorises a loop if its iterations can run in any order and nothing ends it early.  Whether it does also
 depends on what it costs on the processor; this is what the program allows.
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -33,15 +33,15 @@ from tapec.syntax.core import (
 Obstacle = tuple[str, *tuple[Span | Named | None, ...]]
 
 
-def remark_vectors(function: Function, listener: Listener) -> None:
+def remark_vectors(function: Function) -> None:
     """Tell of each innermost loop of a generated function; see the module."""
     iterations = Iterations(function)
     for loop, sweep in innermost(function.body):
         why = obstacle(loop, iterations)
         if why is None:
-            listener.decide(loop.span, "vector_report", f"{sweep}can run on vectors")
+            remark(loop.span, "vector_report", f"{sweep}can run on vectors")
         else:
-            listener.decide(loop.span, "vector_report", f"{sweep}may not run on vectors", *why)
+            remark(loop.span, "vector_report", f"{sweep}may not run on vectors", *why)
 
 
 def innermost(block: Block, sweep: str = "") -> Iterator[tuple[For | Loop, str]]:
@@ -70,7 +70,7 @@ def obstacle(loop: For | Loop, iterations: Iterations) -> Obstacle | None:
     carried = iterations.handed_on(loop)
     if carried is not None:
         return "each iteration needs `{0}` of the one before", Named(carried, iterations.scopes.line_of(carried))
-    meeting = iterations.meeting(loop)
+    meeting = iterations.conflict(loop)
     if meeting is not None:
         why = "it is not proved that {0} touches no element of `{1}` that another iteration touches"
         return why, meeting.stmt.span, Named(meeting.array, iterations.scopes.line_of(meeting.array))

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.optimise import costs
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -36,20 +37,14 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Scalar
 
-# iterations of a loop that LLVM writes out
-_SHORT = 16
 
-
-def use_wide_vectors(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def use_wide_vectors(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function, which asks for wide vectors if that is worth it; see the module."""
     lengths = list(_Widths(function).lengths(function.body, False))
     if not lengths or not all(long for long, _ in lengths):
         return function
-    if listener is not None:
-        why = "loops that may run on vectors make many iterations, this one above all"
-        listener.decide(lengths[0][1].span, "wide_vectors", "vectors of 512 bits are asked for", why)
+    why = "loops that may run on vectors make many iterations, this one above all"
+    remark(lengths[0][1].span, "wide_vectors", "vectors of 512 bits are asked for", why)
     return replace(function, wide=True)
 
 
@@ -98,7 +93,8 @@ class _Widths:
     def runs_on_vectors(self, loop: For) -> bool:
         """Whether LLVM may take several iterations at a time, and does not write them out."""
         iterations = literal_range(loop)
-        if (iterations is not None and len(iterations) <= _SHORT) or not self.iterations.free_of_effects(loop.body):
+        few = iterations is not None and len(iterations) <= costs.LLVM_UNROLLS
+        if few or not self.iterations.free_of_effects(loop.body):
             return False
         inside = {stmt.key for stmt in walk(loop.body)}
         needed: dict[str, set[str]] = {}

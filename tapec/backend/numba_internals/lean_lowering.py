@@ -24,7 +24,7 @@ from numba.core import cgutils, lowering
 from numba.core import types as nt
 from numba.np import arrayobj
 
-from tapec.backend.zeroed import drop_zeros
+from tapec.backend.numba_internals.dead_zeros import drop_zeros
 
 # beyond this one, Numba asks the C library
 _LARGEST_EXPONENT = 2**16

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numba.core.registry import cpu_target
 
-from tapec.backend import lean
-from tapec.backend.remembered import remembered
+from tapec.backend.numba_internals import lean_compiler
+from tapec.backend.numba_internals.operator_types import remembered
 from tapec.options import DEFAULT, Options
 
 
@@ -32,13 +32,14 @@ def lists_and_expressions(x):
 def test_all_of_numba_is_there_for_what_needs_it():
     x = np.linspace(0.1, 1.0, 7)
     expected = lists_and_expressions(x)
-    found = numba.njit(**lean.flags(DEFAULT))(lists_and_expressions)(x)
+    found = numba.njit(**lean_compiler.flags(DEFAULT))(lists_and_expressions)(x)
     assert found[0] == pytest.approx(expected[0], rel=1e-14)
     assert all((one == two).all() for one, two in zip(found[1:], expected[1:], strict=True))
 
 
 def test_threads_take_numbas_own_way():
-    assert "pipeline_class" in lean.flags(DEFAULT) and "pipeline_class" not in lean.flags(Options(parallel=True))
+    assert "pipeline_class" in lean_compiler.flags(DEFAULT)
+    assert "pipeline_class" not in lean_compiler.flags(Options(parallel=True))
 
 
 def test_operators_have_the_types_that_numba_finds():
@@ -61,9 +62,9 @@ def test_operators_have_the_types_that_numba_finds():
 
 def test_the_collector_is_as_it_was():
     assert gc.isenabled()
-    with pytest.raises(ValueError), lean.uncollected():
+    with pytest.raises(ValueError), lean_compiler.uncollected():
         assert not gc.isenabled()
-        with lean.uncollected():
+        with lean_compiler.uncollected():
             pass
         assert not gc.isenabled()
         raise ValueError

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from llvmlite import ir as ll
 
-from tapec.backend import lean, pages
+from tapec.backend.numba_internals import large_pages, lean_compiler
 from tapec.options import DEFAULT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,13 +34,13 @@ def one(n):
 
 
 def jitted(function):
-    return numba.njit(**lean.flags(DEFAULT))(function)
+    return numba.njit(**lean_compiler.flags(DEFAULT))(function)
 
 
 COUNTING = """
 import resource
 
-from tests.backend.test_pages import jitted, several
+from tests.backend.test_large_pages import jitted, several
 
 f = jitted(several)
 n, counts = 300_000, []
@@ -88,7 +88,7 @@ def test_other_systems_are_not_asked():
         number, pointer = ll.IntType(64), ll.IntType(8).as_pointer()
         function = ll.Function(module, ll.FunctionType(ll.VoidType(), [pointer, number]), "f")
         builder = ll.IRBuilder(function.append_basic_block())
-        pages.keep_freed(builder, function.args[1])
-        pages.ask_for_large_pages(builder, *function.args)
+        large_pages.keep_freed(builder, function.args[1])
+        large_pages.ask_for_large_pages(builder, *function.args)
         builder.ret_void()
         assert ("posix_memalign" in str(module)) is ("madvise" in str(module)) is expected

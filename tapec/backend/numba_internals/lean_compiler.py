@@ -20,10 +20,10 @@ from numba.core import codegen, compiler, ir, typed_passes, types, untyped_passe
 from numba.core.compiler_machinery import register_pass
 from numba.np.ufunc.dufunc import DUFunc
 
-from tapec.backend import direct
-from tapec.backend.definitions import SingleAssignments, known_lives
-from tapec.backend.lowered import Lower
-from tapec.backend.remembered import remembered
+from tapec.backend.numba_internals import direct_calls
+from tapec.backend.numba_internals.lean_lowering import Lower
+from tapec.backend.numba_internals.operator_types import remembered
+from tapec.backend.numba_internals.single_assignments import SingleAssignments, known_lives
 from tapec.options import Options
 from tapec_runtime.locking import compiling
 
@@ -72,7 +72,7 @@ class Inference(typed_passes.NopythonTypeInference):
     _name = "tapec_inference"
 
     def run_pass(self, state: Any) -> bool:
-        direct.redirect(state.func_ir)
+        direct_calls.redirect(state.func_ir)
         with remembered(state.typingctx):
             return bool(super().run_pass(state))
 

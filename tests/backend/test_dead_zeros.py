@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir as ll
 
-from tapec.backend.zeroed import drop_zeros
+from tapec.backend.numba_internals.dead_zeros import drop_zeros
 
 NUMBER, CHOICE, INDEX = ll.IntType(64), ll.IntType(1), ll.IntType(32)
 PAIR = ll.LiteralStructType([NUMBER, NUMBER])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba.core import analysis, compiler, ssa
 
-from tapec.backend import definitions
+from tapec.backend.numba_internals import single_assignments
 
 
 def merged(n, x):
@@ -44,7 +44,7 @@ def lines(blocks):
 def test_names_are_those_of_numba():
     for function in (merged, unset):
         ours, numbas = (compiler.run_frontend(function).blocks for _ in range(2))
-        assert lines(definitions._single(ours)) == lines(ssa._run_ssa(numbas))
+        assert lines(single_assignments._single(ours)) == lines(ssa._run_ssa(numbas))
 
 
 def test_names_live_as_long():
@@ -53,7 +53,7 @@ def test_names_live_as_long():
         graph, known = analysis.compute_cfg_from_blocks(blocks), analysis.compute_use_defs(blocks)
         asked = graph, blocks, known.usemap, known.defmap
         expected = analysis.compute_live_map(*asked)
-        with definitions.known_lives():
-            assert analysis.compute_live_map is definitions._live_map
+        with single_assignments.known_lives():
+            assert analysis.compute_live_map is single_assignments._live_map
             assert analysis.compute_live_map(*asked) == expected
-        assert analysis.compute_live_map is not definitions._live_map
+        assert analysis.compute_live_map is not single_assignments._live_map

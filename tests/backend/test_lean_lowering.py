@@ -8,7 +8,7 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import tapec
-from tapec.backend import lean
+from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT
 
 
@@ -53,7 +53,7 @@ def powers(x, single, n):
 
 
 def both(function):
-    return numba.njit(function), numba.njit(**lean.flags(DEFAULT))(function)
+    return numba.njit(function), numba.njit(**lean_compiler.flags(DEFAULT))(function)
 
 
 def test_elements_are_where_numba_finds_them():
@@ -104,7 +104,7 @@ def counted():
 
 @pytest.mark.parametrize("length", [3, 8])
 def test_arrays_live_as_long_as_their_names(length, counted):
-    compiled = numba.njit(**lean.flags(DEFAULT))(names)
+    compiled = numba.njit(**lean_compiler.flags(DEFAULT))(names)
     x, y = np.linspace(0.1, 2.0, length), np.linspace(0.1, 2.0, length)
     for _ in range(3):
         before = rtsys.get_allocation_stats()

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numba.core import compiler
 
-from tapec.backend import lean
+from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT
 
 
 def jitted(function):
-    return numba.njit(**lean.flags(DEFAULT))(function)
+    return numba.njit(**lean_compiler.flags(DEFAULT))(function)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from numba.core.typing.templates import AbstractTemplate
 from numba.extending import intrinsic
 from numba.np import arrayobj, linalg
 
-from tapec.backend.pages import ask_for_large_pages, keep_freed
+from tapec.backend.numba_internals.large_pages import ask_for_large_pages, keep_freed
 
 _INT_MAX = 2**31 - 1
 
