@@ -33,8 +33,8 @@ def jacobian(
     f        a Python function, lambda, closure or Numba dispatcher that returns a float, a float
              array, or tuples of those
     wrt      position or name of a parameter, or a tuple of those
-    mode     "forward" computes a column at a time, "reverse" a row at a time, "auto" what costs
-             less for the shapes
+    mode     "forward" computes columns, eight in one run of `f`; "reverse" rows, all of them after one run of `f`;
+             "auto" what costs less for the shapes
     options  as for `grad`
     returns  a function of the same arguments: an array of the result's shape followed by the
              argument's shape, with the argument's dtype; for a tuple of results a tuple of
@@ -42,6 +42,7 @@ def jacobian(
              code.  Arrays that `f` writes are left as they are.
     raises   TapecError (see tapec.errors) at the first call with new argument types: for integer
              arguments and results, and for functions that draw random numbers
+    source   Griewank & Walther, Evaluating Derivatives, 2nd ed., sections 3.1 and 3.2 (vector modes)
 
     >>> import numpy as np
     >>> def powers(r, s):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import tapec
+from tapec.errors import NotDifferentiable, UnsupportedType
 from tests.oracles import (
     SINGLE_TOLERANCE,
     Args,
@@ -16,6 +17,7 @@ from tests.oracles import (
     any_single,
     clone,
     float_vector,
+    leaves,
     random_like,
     same,
     shifted,
@@ -83,6 +85,37 @@ def check_second(f: Callable[..., Any], args: Args, derivative: Derivative, step
         raise Mismatch(f"Hessian product against differences: {product!r} against {numeric!r}")
     if pulled.shape != numeric.shape or not np.all(np.abs(pulled - numeric) <= allowed):
         raise Mismatch(f"reverse of the gradient against differences: {pulled!r} against {numeric!r}")
+
+
+def check_jacobians(f: Callable[..., Any], args: Args, derivative: Derivative) -> None:
+    """Raise Mismatch unless strips of columns and of rows are what forward mode gives, one direction at a time.
+
+    For arguments that are numbers or arrays of few elements; what has no Jacobian is left out.
+    """
+    tolerance = SINGLE_TOLERANCE if any_single((args, derivative.value)) else GRADIENT_TOLERANCE
+    for position in derivative.wrt:
+        source = args[position]
+        if isinstance(source, tuple | list | dict) or np.iscomplexobj(source) or np.size(source) > _ELEMENTS:
+            continue
+        with interpreted():
+            try:
+                blocks = {mode: tapec.jacobian(f, position, mode)(*clone(args)) for mode in ("forward", "reverse")}
+            except (NotDifferentiable, UnsupportedType):
+                return
+            for place in np.ndindex(np.shape(source)):
+                tangents: list[Any] = [None] * len(args)
+                tangents[position] = unit = np.zeros_like(source)
+                unit[place] = 1
+                if not isinstance(source, np.ndarray):
+                    tangents[position] = type(source)(1)
+                _, wanted = tapec.jvp(f, clone(args), tuple(tangents))
+                for mode, found in blocks.items():
+                    column = [np.asarray(block)[(..., *place)] for block in leaves(found)]
+                    _close(f"Jacobian, {mode}, column {place} of argument {position}", column, wanted, tolerance)
+
+
+# of an argument whose columns are compared
+_ELEMENTS = 24
 
 
 def _pulled(gradient: Callable[..., Any], args: Args, wrt: tuple[int, ...], cotangents: Args) -> Args:

@@ -7,7 +7,9 @@ import pytest
 
 from tests.oracles import central_difference, clone, inner, random_like
 from tests.programs import kernels, objectives, overwriting, spectra
+from tools.bench import jacobian_table
 from tools.bench.cold import Start, lateness
+from tools.bench.measure import WrongGradient
 from tools.bench.programs import PROBLEMS
 from tools.bench.threads import SHARED, threaded
 
@@ -87,3 +89,12 @@ def test_adjoint_by_hand(problem):
     numeric = central_difference(problem.f, args, problem.wrt, tangents, 1e-4)
     product, size = inner(gradients, tangents)
     assert abs(product - numeric.item()) <= 1e-8 * (1.0 + size)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_jacobians_are_compared_and_timed():
+    records, failures = jacobian_table.table(("oscillator",), 0.0)
+    assert not failures and records[0]["tapec"] > 0.0
+    with pytest.raises(WrongGradient, match="differs from by hand"):
+        jacobian_table._compare("p", {"tapec": np.ones(2), "by hand": np.zeros(2)})

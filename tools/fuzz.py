@@ -40,7 +40,7 @@ from tapec.errors import CompilationError, TapecError
 from tapec.optimise.driver import watched
 from tapec.transforms.checkpoint_schedule import CHANGED
 from tapec_runtime.aliasing import AliasedArguments
-from tests.levels import check_options, check_second
+from tests.levels import check_jacobians, check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.sparsity import check_sparse
 from tests.stages import check_stages
@@ -183,6 +183,8 @@ def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
         if seed % 6 == 4:
             with without_jit():
                 check_sparse(program, args, derivative.wrt, hessian=not derivative.split and seed % 12 == 4)
+        if seed % 10 == 5:
+            check_jacobians(program, args, derivative)
 
     try:
         compared = check(program, args, original=compiled, skip_kinks=True, compiled="reverse", also=also)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tapec_runtime.remainders import remainder
     from tapec_runtime.sorted_search import places, searchsorted, searchsorted_right
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
+    from tapec_runtime.stack_arrays import stack_array
     from tapec_runtime.triangular import cholesky_seed
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
     from tapec_runtime.widths import wide_vectors
@@ -101,6 +102,7 @@ __all__ = [
     "sinh",
     "solved",
     "solved_transposed",
+    "stack_array",
     "stop_gradient",
     "tan",
     "tanh",
@@ -166,6 +168,7 @@ _LAZY = {
     "sinh": "hyperbolic",
     "solved": "factorisations",
     "solved_transposed": "factorisations",
+    "stack_array": "stack_arrays",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
     "thin_qr": "decompositions",

@@ -72,8 +72,13 @@ def _annotate(module: Any, end: Any, inside: set[Any]) -> None:
             # variables of the function become registers, and are no memory then
             if place is not None and not _variable(instruction.operands[place]):
                 instruction.set_metadata("llvm.access.group", group)
+    # LLVM would write a loop of few iterations out before it asks whether it runs on vectors; those it may write out
+    whole = _Distinct(module, ('!"llvm.loop.unroll.disable"',))
+    done = _Distinct(module, ('!"llvm.loop.isvectorized"', "i32 1"))
+    then = _Distinct(module, ('!"llvm.loop.vectorize.followup_vectorized"', done.get_reference()))
     itself = f"!{len(module.metadata)}"
-    end.terminator.set_metadata("llvm.loop", _Distinct(module, (itself, accesses.get_reference())))
+    parts = (itself, *(one.get_reference() for one in (accesses, whole, then)))
+    end.terminator.set_metadata("llvm.loop", _Distinct(module, parts))
 
 
 def _variable(pointer: Any) -> bool:

@@ -11,7 +11,7 @@ import functools
 import importlib
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 from numba import typeof
@@ -19,6 +19,7 @@ from numba.core import errors as numba_errors
 from numba.core import types as nt
 
 from tapec.frontend import scalar_types
+from tapec.syntax.core import Const, Expr, Op
 from tapec.syntax.types import Array, Scalar, Text, Type
 from tapec_runtime.locking import contexts, jit_turned_on, refresh
 
@@ -182,6 +183,20 @@ def view_type(array: Array, kinds: tuple[nt.Type, ...]) -> Array | None:
     found = _resolve(operator.getitem, (to_numba(array), index))
     result = None if found is None else from_numba(found)
     return result if isinstance(result, Array) else None
+
+
+def subscript_type(array: Type, subs: Sequence[Expr]) -> Array:
+    """The type of a view by subscripts of core form."""
+    assert isinstance(array, Array)
+    kinds: list[nt.Type] = []
+    for sub in subs:
+        if isinstance(sub, Op):
+            kinds.append(nt.slice2_type if sub.args[2] == Const(None) else nt.slice3_type)
+        else:
+            kinds.append(nt.none if sub == Const(None) else nt.int64)
+    found = view_type(array, tuple(kinds))
+    assert found is not None
+    return found
 
 
 def operation_type(fn: str, args: tuple[Type, ...]) -> Scalar | None:

@@ -21,6 +21,7 @@ from tapec.optimise.passes import (
     FILLED,
     GENERATED,
     IN_PLACE,
+    ON_STACK,
     ON_THREADS,
     PREPARE,
     READABLE,
@@ -231,4 +232,6 @@ def _as_fast(
         function = _run(IN_PLACE, function, constants)
     if options.level > 1:
         function = _run(FILLED, function, constants)
+    if options.fast and not options.threads:
+        function = _run(ON_STACK, function, constants)
     return function

@@ -26,6 +26,7 @@ from tapec.optimise.buffers.redundant_loads import drop_redundant_loads
 from tapec.optimise.buffers.row_copies import drop_row_copies
 from tapec.optimise.buffers.row_store_hoisting import hoist_row_stores
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
+from tapec.optimise.buffers.stack_allocation import use_stack_arrays
 from tapec.optimise.buffers.tuple_lists import join_lists
 from tapec.optimise.buffers.zero_fill import fuse_zero_fills
 from tapec.optimise.buffers.zero_fill_choices import fuse_chosen_zero_fills
@@ -235,5 +236,7 @@ VECTORS: tuple[Pass, ...] = (
 IN_PLACE: tuple[Pass, ...] = (drop_row_copies,)
 # after the passes that know what a list is, and which arrays are separate
 FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, join_lists, stacks_by_position, use_ping_pong_buffers)
+# after all passes that know what makes an array
+ON_STACK: tuple[Pass, ...] = (use_stack_arrays,)
 READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, renest, coalesce, straighten_branches)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

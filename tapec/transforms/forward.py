@@ -52,10 +52,12 @@ def forward(
     Parameters `x_dot` follow the parameters, in the order of `sources`; each result of float type
     is followed by its tangent.
     """
-    return _Forward(function, sources, constants).run(name or f"{function.name}_jvp")
+    return ForwardMode(function, sources, constants).run(name or f"{function.name}_jvp")
 
 
-class _Forward:
+class ForwardMode:
+    """One function on its way to its tangent; `vector_forward.py` has it for several directions at once."""
+
     def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> None:
         self.function = function
         self.sources = sources
@@ -303,6 +305,12 @@ class _Forward:
     def primitive(self, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], emitter: Emitter) -> None:
         result = tuple(Name(t) for t in targets)
         dots = [self.tangent(arg, emitter) if isinstance(arg, Name) else None for arg in args]
+        if not any(dots):
+            # active by another array that the name may stand for
+            for target in targets:
+                if target in self.activity:
+                    emitter.assign(self.dot(target, emitter), Name(emitter.zeros_like("zero", target)))
+            return
         y = result if len(result) > 1 else result[0]
         block, value = lower_rule(emitter, PRIMITIVES[fn].tangent, [y, *args, *dots])
         emitter.extend(block)

@@ -1,7 +1,7 @@
-"""Jacobians: the derivatives of a function's results by its sources, a row or a column at a time.
+"""Jacobians: the derivatives of a function's results by its sources, in strips of rows or columns.
 
-By rows, a reverse sweep runs once for each element of a result; by columns, the function with its
-tangents runs once for each element of a source.  Before that the function runs by itself, for
+By rows, a reverse sweep pulls unit vectors of the results back, several at once; by columns, the function runs with
+the tangents of several elements of its sources.  Before that the function runs by itself, for
 the shapes.  All its runs must be alike: it works on copies of arrays that it writes, prints
 once, and may not draw random numbers.
 
@@ -16,6 +16,7 @@ from tapec.analyses.aliases import aliases
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable
 from tapec.syntax.core import Atom, Const, Function, If, Name, Op, Raise, Return, changed, walk
+from tapec.syntax.custom_rule import custom_of
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
@@ -23,17 +24,20 @@ from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian_blocks import (
     APART,
     TOGETHER,
+    BegunRow,
     Row,
     allocated,
     extents,
     fill,
-    fill_columns,
     fill_rows,
     halves,
+    prepared,
 )
+from tapec.transforms.jacobian_strips import Strips
 from tapec.transforms.reverse import reverse, targets_of
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
+from tapec.transforms.vector_forward import NotLinear, vector_forward
 
 # a reverse sweep costs about as much as two forward ones: Griewank & Walther, table 4.4
 _ROW = 2
@@ -142,65 +146,48 @@ class _Jacobian:
             self.ran = True
         numbers_out = not any(isinstance(out.type_of(value), Array) for value in self.values)
         numbers_in = not any(isinstance(out.types[source], Array) for source in self.sources)
-        columns = self.columns() if self.mode == "forward" or (self.mode == "auto" and not numbers_out) else None
-        if self.mode == "reverse" or columns is None:
-            blocks = self.separate_rows() if numbers_out else self.common(self.rows(), None)
-        elif numbers_in:
-            blocks = self.separate_columns(columns)
+        by_rows = self.mode == "reverse" or (self.mode == "auto" and numbers_out)
+        columns = None if by_rows else self.columns()
+        if by_rows or columns is None:
+            blocks = self.single_row() if numbers_out and len(self.values) == 1 else self.common(True, None)
+        elif numbers_in and len(self.sources) == 1:
+            blocks = self.single_column()
         else:
-            blocks = self.common(self.rows() if self.mode == "auto" else None, columns)
+            blocks = self.common(self.mode == "auto" and not numbers_in, columns)
         body = (*out.out, Return((*(self.values if values else ()), *blocks), self.span))
         return replace(self.function, params=params, body=body, types=out.types, shared=(), few=())
 
-    # one run of each kind
+    def returning(self, values: tuple[Atom, ...]) -> Function:
+        """The function with other results."""
+        return replace(self.function, body=(*self.function.body[:-1], Return(values, self.span)))
 
-    def rows(self) -> list[Row]:
-        """For each value the function that returns the sources' adjoints."""
-        found = []
-        for value in self.values:
-            single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
-            swept = reverse(single, self.sources, self.constants)
-            found.append(halves(swept, self.constants) or Row.of(swept))
-        return found
-
-    def columns(self) -> list[tuple[Function, str]] | None:
-        """For each source the function that returns the values' tangents, and its parameter for the source's."""
-        found = []
+    def columns(self) -> Strips | None:
+        """The unit vectors of the sources; None if the function has no forward mode."""
         try:
-            for source in self.sources:
-                single = replace(self.function, body=(*self.function.body[:-1], Return(self.values, self.span)))
-                made = forward(single, (source,), self.constants, "column")
-                tangents = Return(made.results[1::2])
-                found.append((replace(made, body=(*made.body[:-1], tangents)), made.params[-1]))
+            forward(self.returning(self.values), self.sources, self.constants)
         except NotDifferentiable:
             if self.mode == "forward":
                 raise
             return None
-        return found
+        return Strips(self.out, [Name(source) for source in self.sources], self.examples)
 
-    # without a run for the shapes
+    # one run serves everything
 
-    def separate_rows(self) -> list[Atom]:
-        """All values are numbers: one reverse sweep for each."""
-        blocks: list[Atom] = []
-        for count, value in enumerate(self.values):
-            single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
-            row = reverse(single, self.sources, self.constants, unit_seed=True, fuse=self.fuse).function("row")
-            blocks += spliced(self.out, row, {}, self.constants, not self.ran and count == 0)
-        self.check_draws(len(self.values) > 1)
-        return blocks
+    def single_row(self) -> list[Atom]:
+        """The only value is a number: a gradient."""
+        row = reverse(self.returning(self.values), self.sources, self.constants, unit_seed=True, fuse=self.fuse)
+        return list(spliced(self.out, row.function("row"), {}, self.constants, not self.ran))
 
-    def separate_columns(self, columns: list[tuple[Function, str]]) -> list[Atom]:
-        """All sources are numbers: one forward sweep for each."""
-        found: list[list[Atom]] = []
-        for count, (source, (column, dot)) in enumerate(zip(self.sources, columns, strict=True)):
-            type_ = self.out.types[source]
-            assert isinstance(type_, Scalar)
-            one = self.out.cast(Const(1.0), type_)
-            tangents = spliced(self.out, column, {dot: one}, self.constants, not self.ran and count == 0)
-            found.append([self.converted(tangent, type_) for tangent in tangents])
-        self.check_draws(len(self.sources) > 1)
-        return [column[k] for k in range(len(self.values)) for column in found]
+    def single_column(self) -> list[Atom]:
+        """The only source is a number: its tangents."""
+        (source,) = self.sources
+        type_ = self.out.types[source]
+        assert isinstance(type_, Scalar)
+        made = forward(self.returning(self.values), (source,), self.constants, "column")
+        column = replace(made, body=(*made.body[:-1], Return(made.results[1::2])))
+        one = self.out.cast(Const(1.0), type_)
+        tangents = spliced(self.out, column, {made.params[-1]: one}, self.constants, not self.ran)
+        return [self.converted(tangent, type_) for tangent in tangents]
 
     def converted(self, tangent: Atom, type_: Scalar) -> Atom:
         """A tangent in the dtype of its source."""
@@ -213,36 +200,132 @@ class _Jacobian:
         fill(self.out, block, tangent, lambda index: index)
         return block
 
-    # after a run for the shapes
+    # strips
 
-    def common(self, rows: list[Row] | None, columns: list[tuple[Function, str]] | None) -> list[Atom]:
+    def common(self, rows: bool, columns: Strips | None) -> list[Atom]:
         """Blocks that either way fills; the shapes choose where both are there."""
         self.check_draws(True)
         out = self.out
+        row = self.row() if rows else None
+        if rows and columns is None and row is not None and row.before is not None and not self.ran:
+            # its forward sweep is a run
+            return self.by_rows(row)
         if not self.ran:
             out.extend(self.function.body[:-1])
-        grid = [[self.block(value, source) for source in self.sources] for value in self.values]
+        grid = self.grid(self.values)
         by_rows, by_columns = out.child(), out.child()
-        if rows is not None:
-            for value, line, row in zip(self.values, grid, rows, strict=True):
-                fill_rows(by_rows, value, row, line, self.constants, self.examples)
+        if row is not None:
+            self.fill_rows(by_rows, row, self.values, prepared(by_rows, row, self.constants), grid)
+        elif rows:
+            self.fill_single_rows(by_rows, grid)
         if columns is not None:
-            for k, (source, (column, dot)) in enumerate(zip(self.sources, columns, strict=True)):
-                lines = [line[k] for line in grid]
-                fill_columns(by_columns, source, column, dot, lines, self.constants, self.examples)
-        if rows is None or columns is None:
+            self.fill_columns(by_columns, columns, grid)
+        if not rows or columns is None:
             out.extend(by_rows.out or by_columns.out)
         else:
             weighted = Op("*", (Const(_ROW), self.size(self.values)))
             test = out.atom(Op("<=", (weighted, self.size(tuple(Name(source) for source in self.sources)))))
             out.add(If(test, tuple(by_rows.out), tuple(by_columns.out), self.span))
-        return [block for line in grid for block in line]
+        return self.results(grid)
 
-    def block(self, value: Atom, source: str) -> Name:
-        label = f"{value.id if isinstance(value, Name) else 'result'}_by_{source}"
+    def by_rows(self, row: Row) -> list[Atom]:
+        """Blocks of rows, by a function that has not run by itself."""
+        pull = prepared(self.out, row, self.constants, prints=True)
+        grid = self.grid(pull.values)
+        self.fill_rows(self.out, row, pull.values, pull, grid)
+        return self.results(grid)
+
+    def grid(self, values: tuple[Atom, ...]) -> list[list[Name]]:
+        """A block for each value and source, not filled yet."""
+        return [
+            [self.block(own, value, source) for source in self.sources]
+            for own, value in zip(self.values, values, strict=True)
+        ]
+
+    def results(self, grid: list[list[Name]]) -> list[Atom]:
+        """The blocks as they are returned."""
+        return [
+            self.result(block, value, source)
+            for value, line in zip(self.values, grid, strict=True)
+            for source, block in zip(self.sources, line, strict=True)
+        ]
+
+    def fill_columns(self, out: Emitter, strips: Strips, grid: list[list[Name]]) -> None:
+        """Push strips of unit vectors forward, into columns of the blocks."""
+        made = vector_forward(self.returning(self.values), self.sources, strips.width, self.constants)
+
+        def body(inner: Emitter, units: list[Name], first: Atom) -> None:
+            bound: dict[str, Atom] = dict(zip(made.dots, units, strict=True))
+            tangents = spliced(inner, made.function, bound, self.constants)
+            for line, tangent in zip(grid, tangents, strict=True):
+                assert isinstance(tangent, Name)
+                shape = extents(inner, tangent)[:-1]
+                for k, block in enumerate(line):
+                    strips.fill(inner, k, first, block, tangent, shape, rows=False)
+
+        strips.each(out, body)
+
+    def row(self) -> Row | None:
+        """How adjoints of all values are pulled back in lanes; None if that is not linear."""
+        if any(custom_of(stmt) is not None for stmt in walk(self.function.body)):
+            # what the user gave need not be linear
+            return None
+        swept = reverse(replace(self.returning(self.values), again=True), self.sources, self.constants)
+        row = halves(swept, self.constants) or Row.of(swept)
+        row = replace(row, run=to_ssa(row.run, self.constants))
+        try:
+            vector_forward(row.run, row.seeds, 1, self.constants, linear=True)
+        except NotLinear:
+            return None
+        return row
+
+    def fill_rows(
+        self, out: Emitter, row: Row, values: tuple[Atom, ...], pull: BegunRow, grid: list[list[Name]]
+    ) -> None:
+        """Pull strips of unit vectors back, into rows of the blocks."""
+        strips = Strips(out, values, self.examples)
+        # the lanes of a single strip are the rows of a block
+        whole = strips.single and len(values) == 1
+        made = vector_forward(row.run, row.seeds, strips.width, self.constants, linear=True, leading=whole)
+        # of the adjoints themselves nothing but the shapes is asked for
+        shapes = dict(zip(row.seeds, values, strict=True))
+
+        def body(inner: Emitter, units: list[Name], first: Atom) -> None:
+            adjoints = pull.run(inner, made.function, shapes | dict(zip(made.dots, units, strict=True)))
+            for place, (adjoint, leads) in enumerate(zip(adjoints, made.first, strict=True)):
+                assert isinstance(adjoint, Name)
+                for k, line in enumerate(grid):
+                    if leads:
+                        line[place] = strips.whole(inner, adjoint)
+                    else:
+                        shape = extents(inner, adjoint)[:-1]
+                        strips.fill(inner, k, first, line[place], adjoint, shape, rows=True)
+
+        strips.each(out, body)
+
+    def fill_single_rows(self, out: Emitter, grid: list[list[Name]]) -> None:
+        """Pull unit vectors back one at a time, into rows of the blocks."""
+        for value, line in zip(self.values, grid, strict=True):
+            swept = reverse(self.returning((value,)), self.sources, self.constants)
+            fill_rows(out, value, halves(swept, self.constants) or Row.of(swept), line, self.constants, self.examples)
+
+    def block(self, own: Atom, value: Atom, source: str) -> Name:
+        label = f"{own.id if isinstance(own, Name) else 'result'}_by_{source}"
         type_ = self.out.types[source]
         assert isinstance(type_, Scalar | Array)
-        return allocated(self.out, label, value, Name(source), type_.dtype, self.examples is not None)
+        made = allocated(self.out, label, value, Name(source), type_.dtype, self.examples is not None)
+        if isinstance(self.out.types[made.id], Array):
+            return made
+        # a number is filled as an array of one
+        return self.out.let(label, Op("empty", (Const(type_.dtype), Const(1))), Array(type_.dtype, 1))
+
+    def result(self, block: Name, value: Atom, source: str) -> Atom:
+        """A block as it is returned: that of two numbers is a number."""
+        type_ = self.out.types[source]
+        if isinstance(type_, Array) or isinstance(self.out.type_of(value), Array):
+            return block
+        assert isinstance(type_, Scalar)
+        return self.out.let("t", Op("load", (block, Const(0))), type_)
 
     def size(self, atoms: tuple[Atom, ...]) -> Atom:
         """How many numbers there are in all of `atoms`."""

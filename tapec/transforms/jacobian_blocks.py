@@ -25,16 +25,16 @@ APART, TOGETHER = "apart", "together"
 
 @dataclass(frozen=True)
 class Row:
-    """How an adjoint of a result is pulled back.
+    """How adjoints of results are pulled back.
 
-    run     returns the adjoints of the sources; `seed` is its parameter for the adjoint
+    run     returns the adjoints of the sources; `seeds` are its parameters for those of the results
     before  what needs to run only once: it returns, after results, the values of parameters of `run`
     kept    those that `run` leaves as they are
     state   those that it changes
     """
 
     run: Function
-    seed: str
+    seeds: tuple[str, ...]
     before: Function | None = None
     kept: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Row:
     @staticmethod
     def of(swept: Reversed) -> Row:
         """Both sweeps in one."""
-        return Row(swept.function("row"), swept.seeds[0])
+        return Row(swept.function("row"), swept.seeds)
 
 
 def halves(swept: Reversed, constants: frozenset[str]) -> Row | None:
@@ -58,49 +58,51 @@ def halves(swept: Reversed, constants: frozenset[str]) -> Row | None:
     kinds = [swept.types[name] for name in parts.state]
     if any(not isinstance(kind, Array) or (kind.layout == "F" and kind.ndim > 1) for kind in kinds):
         return None
-    return Row(parts.pullback, swept.seeds[0], parts.augmented, parts.kept, parts.state)
+    return Row(parts.pullback, swept.seeds, parts.augmented, parts.kept, parts.state)
 
 
 def fill_rows(
     out: Emitter, value: Atom, row: Row, blocks: list[Name], constants: frozenset[str], examples: str | None = None
 ) -> None:
     """Pull each unit vector of `value` back, into one line of each block."""
-    first: dict[str, Atom] = {}
-    if row.before is not None:
-        results = spliced(out, row.before, {}, constants)
-        residuals = (*row.kept, *row.state)
-        first = dict(zip(residuals, results[len(results) - len(residuals) :], strict=True))
+    pull = prepared(out, row, constants)
+    (seed,) = row.seeds
 
     def body(inner: Emitter, unit: Atom, index: Index) -> None:
-        bound = {name: first[name] for name in row.kept} | {row.seed: unit}
-        for name in row.state:
-            bound[name] = inner.let(name, Op("copy", (first[name],)), row.run.types[name])
-        for block, adjoint in zip(blocks, spliced(inner, row.run, bound, constants), strict=True):
+        for block, adjoint in zip(blocks, pull.run(inner, row.run, {seed: unit}), strict=True):
             if examples == TOGETHER:
                 fill(inner, block, adjoint, lambda rest: (rest[0], *index, *rest[1:]))
             else:
                 fill(inner, block, adjoint, lambda rest: (*index, *rest), index[:1] if examples else ())
 
-    directions(out, f"{row.seed}_unit", value, row.run, body, examples)
+    directions(out, f"{seed}_unit", value, row.run, body, examples)
 
 
-def fill_columns(
-    out: Emitter,
-    source: str,
-    column: Function,
-    dot: str,
-    blocks: list[Name],
-    constants: frozenset[str],
-    examples: str | None = None,
-) -> None:
-    """Push each unit vector of `source` forward by `column`, into one column of each block."""
+@dataclass(frozen=True)
+class BegunRow:
+    """A `Row` whose first part has been written: the results, and what the rest reads."""
 
-    def body(inner: Emitter, unit: Atom, index: Index) -> None:
-        example = index[:1] if examples == APART else ()
-        for block, tangent in zip(blocks, spliced(inner, column, {dot: unit}, constants), strict=True):
-            fill(inner, block, tangent, lambda rest: (*example, *rest, *index[len(example) :]), example)
+    row: Row
+    values: tuple[Atom, ...]
+    first: dict[str, Atom]
+    constants: frozenset[str]
 
-    directions(out, f"{dot}_unit", Name(source), column, body, examples)
+    def run(self, out: Emitter, function: Function, given: dict[str, Atom]) -> tuple[Atom, ...]:
+        """Write the rest, which may do more than the row's own, given what some parameters are."""
+        bound = {name: self.first[name] for name in self.row.kept} | given
+        for name in self.row.state:
+            bound[name] = out.let(name, Op("copy", (self.first[name],)), function.types[name])
+        return spliced(out, function, bound, self.constants)
+
+
+def prepared(out: Emitter, row: Row, constants: frozenset[str], prints: bool = False) -> BegunRow:
+    """Write what needs to run only once."""
+    if row.before is None:
+        return BegunRow(row, (), {}, constants)
+    results = spliced(out, row.before, {}, constants, prints)
+    residuals = (*row.kept, *row.state)
+    count = len(results) - len(residuals)
+    return BegunRow(row, results[:count], dict(zip(residuals, results[count:], strict=True)), constants)
 
 
 def directions(

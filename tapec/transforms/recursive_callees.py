@@ -20,6 +20,7 @@ from tapec.transforms.recursive_residuals import CallerLists, with_caller_lists
 from tapec.transforms.residual_requests import Unhandable
 from tapec.transforms.reverse import reverse_callee, targets_of
 from tapec.transforms.ssa import to_ssa
+from tapec.transforms.vector_forward import vector_callee
 
 
 def called(block: Block, known: tuple[Function, ...], constants: frozenset[str]) -> list[Function]:
@@ -39,8 +40,11 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
         inner = make(origin)
         if origin not in base:
             inner = to_ssa(inner, constants)
-        derive = reverse_callee if kind == "adjoint" else forward_callee
-        made[name] = derive(inner, constants)
+        if kind.startswith("lanes"):
+            made[name] = vector_callee(inner, constants, int(kind.removeprefix("lanes")))
+        else:
+            derive = reverse_callee if kind == "adjoint" else forward_callee
+            made[name] = derive(inner, constants)
         return made[name]
 
     found: dict[str, Function] = {}

@@ -24,6 +24,7 @@ from tools.bench.threads import SHARED, Threaded, threaded  # noqa: E402
 
 
 @click.command()
+@click.argument("what", type=click.Choice(["gradients", "jacobians"]), default="gradients")
 @click.option("--json", "output", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only problems whose name contains this.")
 @click.option("--seconds", default=1.0, show_default=True, help="Time to spend on the run times of each problem.")
@@ -33,6 +34,7 @@ from tools.bench.threads import SHARED, Threaded, threaded  # noqa: E402
 @click.option("--cold", is_flag=True, help="Measure first calls in new processes, memory, and a call's price, too.")
 @click.option("--threads", is_flag=True, help="Measure some gradients with `parallel=True`, on one thread and on all.")
 def main(
+    what: str,
     output: Path | None,
     only: tuple[str, ...],
     seconds: float,
@@ -42,7 +44,20 @@ def main(
     cold: bool,
     threads: bool,
 ) -> None:
-    """Time value and gradient of loop programs against primal, hand-written adjoint and other tools."""
+    """Time value and gradient of loop programs against primal, hand-written adjoint and other tools.
+
+    With `jacobians`: Jacobians and Hessians against the primal, derivatives by hand, and JAX.
+    """
+    if what == "jacobians":
+        # JAX is imported, if at all, for one thread
+        from tools.bench.jacobian_table import table as jacobians
+
+        with peers.on_one_processor():
+            records, failures = jacobians(only, seconds)
+        if output is not None:
+            found = {"machine": machine(()), "rows": records, "failures": failures}
+            output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        sys.exit(1 if failures else 0)
     chosen = [problem for problem in PROBLEMS if not only or any(part in problem.name for part in only)]
     if not chosen:
         raise click.UsageError("no problem has such a name; there are " + ", ".join(p.name for p in PROBLEMS))

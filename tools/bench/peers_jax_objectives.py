@@ -26,18 +26,19 @@ def gmm_vectorised(alphas, means, icf, x, gamma, m):
     return logsumexp(terms, axis=1).sum() - x.shape[0] * logsumexp(alphas) + prior
 
 
-def bundle_cost(cameras, points, weights, camera_of, point_of, features):
-    def project(cam, point):
-        p = point - cam[3:6]
-        square = (cam[:3] ** 2).sum()
-        angle = jnp.sqrt(jnp.where(square == 0.0, 1.0, square))
-        k = cam[:3] / angle
-        turned = p * jnp.cos(angle) + jnp.cross(k, p) * jnp.sin(angle) + k * (jnp.dot(k, p) * (1.0 - jnp.cos(angle)))
-        local = jnp.where(square == 0.0, p + jnp.cross(cam[:3], p), turned)
-        uv = local[:2] / local[2]
-        r2 = (uv**2).sum()
-        return cam[7:9] + cam[6] * (1.0 + cam[9] * r2 + cam[10] * r2 * r2) * uv
+def project(cam, point):
+    p = point - cam[3:6]
+    square = (cam[:3] ** 2).sum()
+    angle = jnp.sqrt(jnp.where(square == 0.0, 1.0, square))
+    k = cam[:3] / angle
+    turned = p * jnp.cos(angle) + jnp.cross(k, p) * jnp.sin(angle) + k * (jnp.dot(k, p) * (1.0 - jnp.cos(angle)))
+    local = jnp.where(square == 0.0, p + jnp.cross(cam[:3], p), turned)
+    uv = local[:2] / local[2]
+    r2 = (uv**2).sum()
+    return cam[7:9] + cam[6] * (1.0 + cam[9] * r2 + cam[10] * r2 * r2) * uv
 
+
+def bundle_cost(cameras, points, weights, camera_of, point_of, features):
     error = weights[:, None] * (jax.vmap(project)(cameras[camera_of], points[point_of]) - features)
     return 0.5 * ((error**2).sum() + ((1.0 - weights**2) ** 2).sum())
 
@@ -60,7 +61,7 @@ def lstm_loss(main, extra, state, sequence):
     return -scores.sum() / ((sequence.shape[0] - 1) * sequence.shape[1])
 
 
-def hand_cost(theta, parents, relatives, inverses, vertices, weights, found, points):
+def hand_error(theta, parents, relatives, inverses, vertices, weights, found, points):
     # the skeleton is known when JAX traces
     bones = relatives.shape[0]
     fingers = (bones - 2) // 4
@@ -86,8 +87,11 @@ def hand_cost(theta, parents, relatives, inverses, vertices, weights, found, poi
         frames.append(frame if above[b] < 0 else frames[above[b]] @ frame)
     motion = jnp.stack(frames) @ inverses
     place = jnp.einsum("ib,brc,ic->ir", weights[found], motion[:, :3], vertices[found])
-    error = place @ euler(theta[:3]).T + theta[3:6] - points
-    return 0.5 * (error**2).sum()
+    return place @ euler(theta[:3]).T + theta[3:6] - points
+
+
+def hand_cost(*arguments):
+    return 0.5 * (hand_error(*arguments) ** 2).sum()
 
 
 PROGRAMS: dict[str, Callable[..., Any]] = {

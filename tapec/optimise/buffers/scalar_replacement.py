@@ -42,7 +42,7 @@ from tapec.syntax.types import FLOAT64, INT64, Array, Scalar, Type
 Place = tuple[int, ...]
 
 
-def small_arrays(function: Function) -> dict[str, Place]:
+def small_arrays(function: Function, largest: int = costs.SMALL_ARRAY) -> dict[str, Place]:
     """The extents of the arrays that are small, known by one name alone and used element by element."""
     known = facts(function)
     found: dict[str, Place] = {}
@@ -52,7 +52,7 @@ def small_arrays(function: Function) -> dict[str, Place]:
             shape = tuple(extent for extent in extents if isinstance(extent, int))
             complete = len(shape) == len(stmt.value.args) - 1
             alone = len(known.members[known.aliases.find(stmt.target)]) == 1
-            if complete and alone and 0 < math.prod(shape) <= costs.SMALL_ARRAY:
+            if complete and alone and 0 < math.prod(shape) <= largest:
                 found[stmt.target] = shape
     for stmt in walk(function.body):
         for name in _used_whole(stmt):

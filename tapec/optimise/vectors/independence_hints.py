@@ -67,7 +67,9 @@ class _Independent:
         if not self.along_rows(stmt):
             return stmt
         groups = self.iterations.groups(stmt.body)
-        if comparisons(groups, stmt, self.iterations) <= few or not all(self.disjoint(stmt, group) for group in groups):
+        # a loop of a known number of iterations is written out otherwise
+        needed = literal_range(stmt) is not None or comparisons(groups, stmt, self.iterations) > few
+        if not needed or not all(self.disjoint(stmt, group) for group in groups):
             return stmt
         why = "runs without looking for overlaps of its arrays: no iteration touches what another one stores"
         remark(stmt.span, "independence_hints", why)
@@ -165,7 +167,7 @@ def _leading(access: Access) -> tuple[Expr, ...]:
 def _is_short(loop: For) -> bool:
     """Whether a loop makes so few iterations that LLVM had better write them out."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) <= costs.SHORT_LOOP
+    return counted is not None and len(counted) < costs.SHORT_LOOP
 
 
 def comparisons(groups: list[list[Access]], loop: For, iterations: Iterations) -> int:

@@ -84,6 +84,9 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
         bounds = loop.start, loop.stop
         if waits or _bounds_differ(lanes, loop) or _is_short(loop):
             slow = True
+        elif literal_range(loop) is not None and not _strides(lanes, loop, accesses):
+            # whole vectors, as of a Jacobian's directions
+            return False
         elif _strides(lanes, loop, accesses):
             slow = True
             apart.add(bounds)
@@ -169,7 +172,7 @@ def _bounds_differ(lanes: Lanes, loop: For) -> bool:
 def _is_short(loop: For) -> bool:
     """Whether a loop is known to make too few iterations for vectors."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) <= costs.SHORT_LOOP
+    return counted is not None and len(counted) < costs.SHORT_LOOP
 
 
 def _strides(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:
