@@ -48,6 +48,6 @@ assert work < 0.5 * first and np.ptp(strains) < 0.05 * strains.max()
 plt.figure(figsize=(7, 3.2), layout="constrained")
 for bar, area in zip(bars, areas, strict=True):
     plt.plot(*points[bar].T, "C0", lw=1.2 * np.sqrt(area), solid_capstyle="round")
-plt.annotate("load", points[-ROWS] - (0, 0.6), ha="center")
+plt.annotate("load", points[-ROWS] + (0.1, 0.1))
 plt.axis("equal")
 plt.savefig("truss.svg")
