@@ -86,7 +86,8 @@ def _guarded(title: str, section: Section) -> Iterator[Finding]:
     except Exception as error:
         # the other sections still say what they find
         reason = f"{type(error).__name__}: {error}"
-        yield Finding(title.lower(), "not known", WRONG, reason, "reinstall tapec: pip install --force-reinstall tapec")
+        hint = "correct what is wrong with the versions first; then pip install --force-reinstall tapec"
+        yield Finding(title.lower(), "not known", WRONG, reason, hint)
 
 
 def number(version: str) -> tuple[int, ...]:

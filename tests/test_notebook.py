@@ -155,11 +155,13 @@ def test_the_magic_shows_gradients_of_the_cell(tmp_path: Path):
         "print(loss(np.ones(2)), tapec.grad(loss)(np.ones(2)))",
         f"%%tapec\n{ANNOTATED}",
         f"%%tapec double -O1 --explain\n{ANNOTATED}",
+        '%%tapec -O1\n@tapec.grad\ndef cube(x: "f8"):\n    return x * x * x',
     )
     assert [line for line in found if line.startswith("def ")] == [
         "def loss_value_and_grad(x):",
         "def double_value_and_grad(x):",
         "def square_value_and_grad(x):",
+        "def cube_value_and_grad(x):",
     ]
     assert "2.0 [2. 2.]" in found
     assert "double, gradient by x" in found

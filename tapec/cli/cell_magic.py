@@ -76,7 +76,14 @@ def shown(line: str, cell: str, run: Callable[[str], bool], variables: dict[str,
         return
     has_types = given["sig"] is not None or given["args"] is not None
     for name in _named(cell, given["functions"], has_types, variables):
-        yield _shown(variables[name], **given)
+        yield _shown(_primal(variables[name]), **given)
+
+
+def _primal(found: Any) -> Any:
+    """The function of a derivative, as `@tapec.grad` makes one; any other function itself."""
+    from tapec.backend.derivative_base import Remade
+
+    return isinstance(found, Remade) and found.differentiated or found
 
 
 def _shown(
@@ -132,7 +139,7 @@ def _is_annotated(function: Any) -> bool:
     from tapec.products import plain_function
 
     try:
-        plain = plain_function(function)
+        plain = plain_function(_primal(function))
     except TapecError:
         return False
     # of `def f(): ...` there is nothing to differentiate
