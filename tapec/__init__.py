@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from numpy import complex64, complex128, float32, float64, int32, int64
 
 from tapec.api import emit, grad, value_and_grad
+from tapec.batching import vmap
 from tapec.check import check_grads
 from tapec.explanation import explain
-from tapec.functions import custom_gradient, function, opaque, register
+from tapec.functions import custom_gradient, custom_jvp, function, opaque, register
 from tapec.gradient_tape import GradientTape
 from tapec.implicit import fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
+from tapec.linear_map import LinearMap, linearize
+from tapec.product_functions import gnvp, hessian_diag, hessp, jvp_fun, vjp_fun
 from tapec.products import jvp, vjp
 from tapec.version import __version__ as __version__
 from tapec_runtime.indexed_slices import IndexedSlices
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GradientTape",
     "IndexedSlices",
+    "LinearMap",
     "UnconnectedGradients",
     "Variable",
     "check_grads",
@@ -33,14 +37,18 @@ __all__ = [
     "complex128",
     "constant",
     "custom_gradient",
+    "custom_jvp",
     "emit",
     "explain",
     "fixed_point",
     "float32",
     "float64",
     "function",
+    "gnvp",
     "grad",
     "hessian",
+    "hessian_diag",
+    "hessp",
     "hvp",
     "implicit_root",
     "int32",
@@ -49,11 +57,15 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "jvp_fun",
+    "linearize",
     "opaque",
     "register",
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "vjp_fun",
+    "vmap",
 ]
 
 

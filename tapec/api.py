@@ -8,20 +8,27 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
 
-from tapec.bound import Bound, BoundDerivative, VectorLast, takes_all_by_position, unbound
+from tapec.bound import Bound, BoundDerivative, DirectionsLast, takes_all_by_position, unbound
 from tapec.callables import DerivativeFunction, P, R, Sources
 from tapec.captured import CapturedDerivative, lifted
+from tapec.composed import KINDS as COMPOSED
+from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
-from tapec.options import DEFAULT, Keywords, Options, chosen
-from tapec.products import plain_function
+from tapec.options import DEFAULT, Keywords, Options, chosen, no_aux
+from tapec.plain_functions import plain_function
 
 if TYPE_CHECKING:
     from tapec.backend.program import Program
     from tapec.remarks import Listener
+
+# what `emit` writes
+Emitted = Literal[
+    "grad", "jvp", "vjp", "hvp", "hessp", "gnvp", "hessian_diag", "jacobian", "jacfwd", "jacrev", "hessian"
+]
 
 
 @overload
@@ -42,7 +49,9 @@ def grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpac
              last bit; memory="500MB": loops that would keep more for the reverse sweep are
              checkpointed; parallel=True: loops run on threads where their iterations can run in any
              order, with the same bits on any number of threads; boundscheck=True: an index out of
-             range raises IndexError, and nothing runs on threads; cache=False: nothing is kept on disk
+             range raises IndexError, and nothing runs on threads; cache=False: nothing is kept on disk;
+             has_aux=True: the function returns a tuple of the float and of anything else, which is returned beside
+             the gradient: (gradient, anything)
     returns  a function of the same arguments: an array of the source's shape and dtype, a float
              for a float, a tuple for a tuple of sources; by a complex source `dL/dRe + i dL/dIm`.
              Call it from Python or from jitted code.
@@ -71,7 +80,8 @@ def value_and_grad(
 def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The value and the gradient of a function that returns one float, in one pass.
 
-    Parameters as for `grad`; the result is a tuple (value, gradient).
+    Parameters as for `grad`; the result is a tuple (value, gradient).  With has_aux=True it is ((value, anything),
+    gradient).
 
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
@@ -81,6 +91,8 @@ def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opti
 
 def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Options = DEFAULT) -> Any:
     """A derivative of some kind (`pipeline.KINDS`); for no function a decorator that makes it."""
+    if kind not in ("grad", "value_and_grad"):
+        no_aux(options, f"tapec.{kind}")
     if f is None:
         return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
     load(*CALLS)
@@ -96,15 +108,14 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
         inner = staleness.shared(derivative, bound.function, bound.wrt(wrt, parameters(function)), kind, options)
         return BoundDerivative(inner, bound, (derivative, f, wrt, kind, options))
     wrt = tuple(wrt) if isinstance(wrt, list) else wrt
-    from tapec.backend.program import resolve_wrt
+    from tapec.backend.program import directions, resolve_wrt
 
     resolve_wrt(function, wrt)
     given = f if hasattr(f, "__tapec_key__") else None
-    if kind == "hvp" and not takes_all_by_position(function):
-        by = tuple(wrt) if isinstance(wrt, list) else wrt
-        made = VectorLast(
+    if directions(function, kind, wrt) and not takes_all_by_position(function):
+        made = DirectionsLast(
             function,
-            lambda fixed: _make(fixed, by, kind, options, given),
+            lambda fixed: _make(fixed, wrt, kind, options, given),
             (derivative, f, wrt, kind, options),
         )
         setattr(made, "__tapec_lower__", _Inline(function, wrt, kind))  # noqa: B010
@@ -136,46 +147,76 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     from tapec.backend.description import docstring
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
+    from tapec.backend.program import directions
 
-    labels = list(parameters(function))
-    own = len(labels) if kind == "hvp" else None
+    stands_for = composed(function, kind, wrt) if kind in COMPOSED else None
+    labels = list(parameters(stands_for or function))
+    last = directions(function, kind, wrt)
+    own = len(labels) if last and stands_for is None else None
 
     def make_program(argument_types: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
         # with a warm cache the compiler is not needed, nor imported
+        from tapec.backend.repeated_arguments import resolved
         from tapec.backend.signature import arguments, check_vector
         from tapec.pipeline import build
 
+        if stands_for is not None:
+            made = build(stands_for, arguments(argument_types, labels), "primal", (), options)
+            return made.named(stands_for.__name__)
+        taken: tuple[Any, ...] = ()
         if own is not None:
-            check_vector(function, wrt, argument_types[:own], argument_types[own:])
-        return build(function, arguments(argument_types[:own], labels), kind, wrt, options, given=given)
+            if kind == "hvp":
+                check_vector(function, wrt, argument_types[:own], argument_types[own:])
+            taken = arguments(resolved(argument_types)[own:], list(last))
+        return build(function, arguments(argument_types[:own], labels), kind, wrt, options, given=given, taken=taken)
 
-    # the direction of a Hessian-vector product follows the arguments
-    extra = "v" if kind == "hvp" else ""
-    carrier = signature_function(function, function.__name__, docstring(function, kind, wrt), extra)
+    described = function.__name__, docstring(function, kind, wrt)
+    if kind == "hessp" and stands_for is not None:
+        carrier = signature_function(stands_for, *described)
+    else:
+        carrier = signature_function(function, *described, last)
     recipe = (_make, function, wrt, kind, options) if given is None else (derivative, given, wrt, kind, options)
     made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own, options))
-    made.__tapec_lower__ = _Inline(function, wrt, kind)
+    if stands_for is not None:
+        made.__tapec_lower__ = functools.partial(_inlined, stands_for)
+    else:
+        made.__tapec_lower__ = _Inline(function, wrt, kind, options.has_aux)
     return made
+
+
+def compiled_program(function: types.FunctionType, recipe: tuple[Any, ...], options: Options) -> Any:
+    """A function with source as it is, compiled as a derivative is; `recipe` makes it again."""
+    made = _make(function, (), "primal", options)
+    made._recipe = recipe
+    made.__tapec_lower__ = functools.partial(_inlined, function)
+    return made
+
+
+def _inlined(function: types.FunctionType, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+    """How a function that stands for a derivative is lowered where differentiated code calls that."""
+    from tapec.frontend.values import Static
+
+    return ev.apply(Static(function), args, kwargs, node)
 
 
 class _Inline:
     """How a derivative is lowered where differentiated code calls it."""
 
-    def __init__(self, function: types.FunctionType, wrt: Any, kind: str) -> None:
-        self.function, self.wrt, self.kind = function, wrt, kind
+    def __init__(self, function: types.FunctionType, wrt: Any, kind: str, has_aux: bool = False) -> None:
+        self.function, self.wrt, self.kind, self.has_aux = function, wrt, kind, has_aux
 
     def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.frontend.values import Static
-        from tapec.transforms.nested import call_derivative
+        from tapec.transforms.nested_calls import called_derivative
 
-        return call_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node)
+        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node, self.has_aux)
 
 
 def maker(kind: str) -> Any:
     """How the function that makes derivatives of some kind is lowered."""
 
     def lower(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.transforms.nested import lower_maker
+        from tapec.transforms.nested_calls import lower_maker
 
         return lower_maker(kind)(ev, args, kwargs, node)
 
@@ -187,7 +228,7 @@ def emit(
     wrt: Any = 0,
     signature: Any = None,
     value: bool = True,
-    mode: Literal["grad", "jvp", "hvp"] = "grad",
+    mode: Emitted = "grad",
     **options: Unpack[Keywords],
 ) -> str:
     """The generated derivative of `f` as the text of a Python module.
@@ -195,8 +236,8 @@ def emit(
     signature  Numba argument types: a tuple such as (numba.float64[:], numba.int64), or text
                such as "f8[:], i8"; by default the function's annotations
     value      whether the generated gradient returns (value, gradient) or the gradient alone
-    mode       "grad"; "jvp": a function of the arguments and a tangent for each of those that `wrt` names;
-               "hvp": a function of the arguments and a vector
+    mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
+               "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)
@@ -207,8 +248,8 @@ def emit(
     load("tapec.backend.module")
     from tapec.backend.module import module_text
 
-    if mode not in ("grad", "jvp", "hvp"):
-        raise UsageError(f'mode must be "grad", "jvp" or "hvp", not {mode!r}')
+    if mode not in get_args(Emitted):
+        raise UsageError(f"mode must be one of {', '.join(map(repr, get_args(Emitted)))}, not {mode!r}")
     kind = "value_and_grad" if mode == "grad" and value else mode
     function, program = generate(f, wrt, signature, kind, **options)
     return module_text(program, function)
@@ -227,11 +268,27 @@ def generate(
     Parameters as for `emit`; `listener` hears of stages and remarks.
     """
     load("tapec.pipeline", "tapec.backend.signature", "tapec.signatures")
-    from tapec.pipeline import build
-
     function = plain_function(f)
     arguments = argument_types(function, signature)
-    return function, build(function, arguments, kind, wrt, chosen(options), listener=listener)
+    return function, program_of(function, arguments, kind, wrt, chosen(options), listener)
+
+
+def program_of(
+    function: types.FunctionType,
+    arguments: tuple[Any, ...],
+    kind: str,
+    wrt: Any,
+    options: Options,
+    listener: Listener | None = None,
+) -> Program:
+    """The program of a derivative of some kind for the types of core that the function's own arguments have."""
+    from tapec.pipeline import build
+
+    if kind not in COMPOSED:
+        return build(function, arguments, kind, wrt, options, listener=listener)
+    made = composed(function, kind, wrt)
+    given = with_vector(function, kind, wrt, arguments)
+    return build(made, given, "primal", (), options, listener=listener).named(made.__name__)
 
 
 def argument_types(function: types.FunctionType, signature: Any) -> tuple[Any, ...]:

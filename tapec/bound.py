@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tapec.backend.carrier import of_count, written
 from tapec.backend.description import docstring, shown
+from tapec.backend.program import directions
 from tapec.errors import UsageError
 
 Names = Mapping[str, inspect.Parameter]
@@ -256,36 +257,49 @@ def _is_called(f: Any) -> bool:
     return isinstance(inspect.getattr_static(type(f), "__call__", None), types.FunctionType)
 
 
-def with_vector(
-    product: Any, names: Iterable[str], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], Any]:
-    """The arguments by position of a Hessian-vector product without its vector, and that; it may be given as `v`."""
-    if "v" in kwargs and "v" not in names:
-        return args, kwargs.pop("v")
-    if not args:
-        raise TypeError(f"the Hessian-vector product of {product.__name__}() misses its vector")
-    return args[:-1], args[-1]
+def directions_of(derivative: Any) -> tuple[str, ...]:
+    """The names of what a derivative takes after the arguments of the function."""
+    if isinstance(derivative, DirectionsLast):
+        return derivative.directions
+    request = getattr(derivative, "_request", None)
+    return () if request is None else directions(request.function, request.kind, request.wrt)
 
 
-class VectorLast:
-    """A Hessian-vector product of a function some of whose arguments may be left out, or stand behind the others.
+def with_directions(
+    product: Any, names: Iterable[str], wanted: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The arguments by position of a call without its directions, the last ones, and those; any may be given by name.
 
-    The vector is the last argument by position.  What takes all arguments by position is a derivative of its own: that
-    of the function, or, of one that takes any number, that for each number.
+    wanted  the names of the directions
     """
+    by_name = {name: kwargs.pop(name) for name in wanted if name in kwargs and name not in names}
+    own = len(args) - len(wanted) + len(by_name)
+    if own < 0:
+        what = "vector" if wanted[-1] == "v" else f"`{wanted[-1]}`"
+        raise TypeError(f"the {product.kind} of {product.__name__}() misses its {what}, the last argument")
+    last = iter(args[own:])
+    return args[:own], tuple(by_name[name] if name in by_name else next(last) for name in wanted)
 
-    kind = "hvp"
+
+class DirectionsLast:
+    """A product with a derivative of a function some of whose arguments may be left out, or stand behind the others.
+
+    The directions (vector, tangents or cotangent) are the last arguments by position.  What takes all arguments by
+    position is a derivative of its own: that of the function, or, of one that takes any number, that for each number.
+    """
 
     def __init__(self, function: types.FunctionType, make: Callable[[Any], Any], recipe: tuple[Any, ...]) -> None:
         self.function, self._make, self._recipe = function, make, recipe
-        self._wrt = recipe[2]
+        self._wrt, self.kind = recipe[2], recipe[3]
+        self.directions = directions(function, self.kind, self._wrt)
         self._any_number = bool(function.__code__.co_flags & inspect.CO_VARARGS)
         self._made: dict[int, Any] = {}
         self._signature = inspect.signature(function, follow_wrapped=False)
         self._count = len(self._signature.parameters)
         self.__name__, self.__doc__ = function.__name__, docstring(function, self.kind, self._wrt)
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
-        self._of(self._count)
+        if not self._any_number:
+            self._of(self._count)
 
     def _of(self, count: int) -> Any:
         """The derivative for so many arguments."""
@@ -295,26 +309,26 @@ class VectorLast:
         return self._made[count]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == self._count + 1 and not kwargs and not self._any_number:
+        if len(args) == self._count + len(self.directions) and not kwargs and not self._any_number:
             return self._made[self._count](*args)
         derivative, given = self._bound(args, kwargs)
         return derivative(*given)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
-        """The derivative that takes the arguments by position, and those with all defaults and the vector."""
-        args, vector = with_vector(self, self._signature.parameters, args, kwargs)
+        """The derivative that takes the arguments by position, and those with all defaults and the directions."""
+        args, last = with_directions(self, self._signature.parameters, self.directions, args, kwargs)
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = (*bound.args, *bound.kwargs.values())
-        return self._of(len(given)), (*given, vector)
+        return self._of(len(given)), (*given, *last)
 
     def compile(self, *arguments: Any) -> None:
-        """Compile ahead of the first call, for types or examples of the arguments and of the vector."""
+        """Compile ahead of the first call, for types or examples of the arguments and of the directions."""
         derivative, given = self._bound(arguments, {})
         derivative.compile(*given)
 
     @property
-    def reads(self) -> VectorLast:
+    def reads(self) -> DirectionsLast:
         """What compiled code has read: that of all derivatives."""
         return self
 
@@ -330,7 +344,7 @@ class VectorLast:
         return getattr(self._made[self._count], name)
 
     def source(self, *arguments: Any) -> str:
-        """The generated source for types of arguments or examples, with the vector's; for none, all there is."""
+        """The generated source for types of arguments or examples, directions included; for none, all there is."""
         if arguments:
             derivative, given = self._bound(arguments, {})
             text: str = derivative.source(*given)
@@ -354,23 +368,24 @@ class BoundDerivative:
 
     def __init__(self, derivative: Any, bound: Bound, recipe: tuple[Any, ...]) -> None:
         self.derivative, self.bound, self._recipe = derivative, bound, recipe
-        if isinstance(derivative, VectorLast):
+        if isinstance(derivative, DirectionsLast):
             carrier = derivative.function
         else:
             carrier = getattr(derivative, "py_func", None) or derivative.carrier
         self._parameters = inspect.signature(carrier).parameters
+        self._directions = directions_of(derivative)
+        names = list(self._parameters)
+        if not isinstance(derivative, DirectionsLast):
+            names = names[: len(names) - len(self._directions)]
+        self._own = {name: self._parameters[name] for name in names}
         self.__signature__ = bound.left(self._parameters)
         self.__name__, self.__doc__ = derivative.__name__, derivative.__doc__
         self.__qualname__, self.__module__ = derivative.__qualname__, derivative.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.derivative.kind != "hvp":
-            return self.derivative(*self.bound.arguments(self._parameters, args, kwargs))
-        own = dict(self._parameters)
-        if not isinstance(self.derivative, VectorLast):
-            own.popitem()
-        args, vector = with_vector(self, own, args, kwargs)
-        return self.derivative(*self.bound.arguments(own, args, kwargs), vector)
+        own = self._own
+        args, last = with_directions(self.derivative, own, self._directions, args, kwargs)
+        return self.derivative(*self.bound.arguments(own, args, kwargs), *last)
 
     def compile(self, *arguments: Any) -> None:
         """Compile ahead of the first call, for examples of the arguments that are left."""
@@ -378,9 +393,8 @@ class BoundDerivative:
 
     def _with_bound(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments of the plain function."""
-        if self.derivative.kind != "hvp" or not arguments:
-            return self.bound.arguments(self._parameters, arguments, {})
-        return (*self.bound.arguments(self._parameters, arguments[:-1], {}), arguments[-1])
+        count = max(len(arguments) - len(self._directions), 0)
+        return (*self.bound.arguments(self._own, arguments[:count], {}), *arguments[count:])
 
     def source(self, *arguments: Any) -> str:
         """The generated source for types of the arguments that are left, or examples; for none, all there is."""

@@ -45,3 +45,19 @@ class TapeFunction(Protocol[P, R_co]):
 
     def source(self) -> str:
         """The generated source of every specialisation so far."""
+
+
+class CustomFunction(Protocol[P, R_co]):
+    """A function with a derivative of its own."""
+
+    __name__: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    @overload
+    def __get__(self, owner: None, cls: Any = None) -> CustomFunction[P, R_co]: ...
+    @overload
+    def __get__(self, owner: object, cls: Any = None) -> Callable[..., R_co]: ...
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """Say the tangents: `jvp(primals, tangents)`, two tuples, returns the value and its tangent."""

@@ -102,6 +102,10 @@ class NotDifferentiable(TapecError, TypeError):
     """A source of integer type, or a target that is not a float scalar."""
 
 
+class NoTranspose(NotDifferentiable):
+    """A derivative of one's own that serves one mode alone: it is not linear, or cannot be read."""
+
+
 class SourceUnavailable(TapecError):
     """The source text of a function cannot be found."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack, overload
 
-from tapec.callables import P, R, TapeFunction
+from tapec.callables import CustomFunction, P, R, TapeFunction
 from tapec.errors import UsageError
 from tapec.on_demand import load
-from tapec.options import Keywords, Options, chosen, no_limit
+from tapec.options import Keywords, Options, chosen, no_aux, no_limit
 
 
 @overload
@@ -38,7 +38,7 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
     >>> slope(2.0)
     12.0
     """
-    wanted = no_limit(chosen(options), "tapec.function") if options else None
+    wanted = no_aux(no_limit(chosen(options), "tapec.function"), "tapec.function") if options else None
     return _compiled(f, wanted) if f is not None else lambda given: _compiled(given, wanted)
 
 
@@ -49,14 +49,20 @@ def _compiled(f: Callable[..., Any], options: Options | None) -> Any:
     return compiled_function(f, options)
 
 
-def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
-    """Give a function its own derivative.
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> CustomFunction[P, R]:
+    """Give a function its own derivative, by adjoints.
 
-    f        returns its value and a function from the value's adjoint to the arguments' adjoints:
-             one, or a tuple with one for each argument, None for those without derivative
-    returns  a function of the same arguments that returns the value alone
+    f        returns its value, which is a number, an array, or a structure of those, and a function from the value's
+             adjoint to the arguments' adjoints: one, or a tuple with one for each argument, None for those without
+             derivative.  It takes the adjoints of a tuple one by one.  If it has a parameter `variables`, it is given
+             the variables that the function reads in a tape, and returns a pair: those adjoints, and a list of theirs.
+             Parameters of `f` that are given by name alone are options, without derivative
+    returns  a function of the same arguments that returns the value alone.  Its `defjvp(jvp)` says the tangents as
+             well; see `custom_jvp`
+    raises   UsageError for what is no function with Python source
 
-    The derivative is used in reverse mode wherever differentiated code calls the function.
+    The derivative is used wherever differentiated code calls the function: in reverse mode as it is, in forward mode
+    its transpose, unless the tangents are given.  It has to be linear in the adjoint for that.
 
     >>> from tapec import custom_gradient
     >>> @custom_gradient
@@ -67,20 +73,55 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     >>> clipped(2.0)
     6.0
     """
+    return _with_gradient(f, "custom_gradient")
+
+
+@overload
+def custom_jvp(f: Callable[P, tuple[R, Callable[..., Any]]]) -> CustomFunction[P, R]: ...
+@overload
+def custom_jvp(f: Callable[P, R]) -> CustomFunction[P, R]: ...
+def custom_jvp(f: Callable[..., Any]) -> Any:
+    """Give a function its own derivative, by tangents.
+
+    f        returns its value and a function from the arguments' tangents, None for those without derivative, to the
+             value's tangent.  Or it returns its value alone, and `defjvp` gives the rule, as in JAX: a function of two
+             tuples, the arguments and their tangents, that returns the value and its tangent
+    returns  a function of the same arguments that returns the value alone
+    raises   UsageError for what is no function with Python source
+
+    The derivative is used wherever differentiated code calls the function: in forward mode as it is, in reverse mode
+    its transpose.  It has to be linear in the tangents.
+
+    >>> from tapec import custom_jvp, grad, jvp
+    >>> @custom_jvp
+    ... def cubed(x):
+    ...     return x ** 3
+    >>> @cubed.defjvp
+    ... def cubed_jvp(primals, tangents):
+    ...     x, = primals
+    ...     dx, = tangents
+    ...     return cubed(x), 3.0 * x ** 2 * dx
+    >>> jvp(cubed, (2.0,), (1.0,)), grad(cubed)(2.0), grad(grad(cubed))(2.0)
+    ((8.0, 12.0), 12.0, 12.0)
+    """
+    return _with_gradient(f, "custom_jvp")
+
+
+def _with_gradient(f: Callable[..., Any], decorator: str) -> Any:
     load("tapec.tape.custom_gradient")
     from tapec.tape.custom_gradient import with_gradient
 
-    made: Callable[P, R] = with_gradient(f)
-    return made
+    return with_gradient(f, decorator)
 
 
 def opaque(f: Callable[P, R], result: Any = None) -> Callable[P, R]:
     """Have differentiated code call a function as it is, whatever it is: its source is not read.
 
-    f        a function of numbers and arrays by position, which returns one number or array: of a C library (ctypes),
-             of Numba, or any Python callable, which compiled code calls through Numba's object mode
-    result   the type of what it returns, in Numba's notation: "f8", "f8[:, :]"; by default that of what it returns for
-             arguments of ones
+    f        a function of numbers, arrays, and objects that are known, such as text, which returns a number, an array,
+             or a tuple of those: of a C library (ctypes), of Numba, or any Python callable, which compiled code calls
+             through Numba's object mode
+    result   the type of what it returns, in Numba's notation: "f8", "f8[:, :]", ("f8", "f8[:]"); by default that of
+             what it returns for arguments of ones
     returns  a function of the same arguments
     raises   UsageError for what cannot be called
 
@@ -105,16 +146,25 @@ def opaque(f: Callable[P, R], result: Any = None) -> Callable[P, R]:
     return OpaqueFunction(f, result)
 
 
-def register(f: Callable[..., Any], vjp: Callable[..., Any], result: Any = None) -> None:
+def register(
+    f: Callable[..., Any],
+    vjp: Callable[..., Any] | None = None,
+    result: Any = None,
+    *,
+    jvp: Callable[..., Any] | None = None,
+) -> None:
     """Give a derivative to a function that is not one's own.
 
     f        the function: of Numba, of a C library (ctypes), or any Python callable that has no derivative yet
     vjp      a function of the result's adjoint, the result, and the arguments of `f`, which returns the adjoints of the
              arguments: one, or a tuple with one for each, None for those without derivative
+    jvp      a function of the arguments' tangents, the result, and the arguments, which returns the result's tangent.
+             Of several arguments the tangents are a tuple, with None for those without
     result   the type of what `f` returns, as for `opaque`
     raises   UsageError for what cannot be called, and for functions that have a derivative
 
-    Differentiated code that calls `f` from then on calls it as it is (see `opaque`), in reverse mode.
+    Differentiated code that calls `f` from then on calls it as it is (see `opaque`).  One of `vjp` and `jvp` is enough
+    if it can be read: the other mode is its transpose.
 
     >>> import ctypes, math
     >>> from tapec import grad, register
@@ -127,22 +177,27 @@ def register(f: Callable[..., Any], vjp: Callable[..., Any], result: Any = None)
     load("tapec.tape.custom_gradient")
     from tapec.tape.custom_gradient import registered
 
-    registered(f, vjp, result)
+    registered(f, vjp, jvp, result)
 
 
-def _inside(_ev: Any, args: Any, _kwargs: Any, _node: Any) -> Any:
+def _inside(decorator: str) -> Callable[..., Any]:
     """`custom_gradient(f)` in code that is lowered."""
-    from tapec.tape.custom_gradient import inner_with_gradient
 
-    return inner_with_gradient(args[0])
+    def lower(_ev: Any, args: Any, kwargs: Any, _node: Any) -> Any:
+        from tapec.tape.custom_gradient import inner_with_gradient
+
+        return inner_with_gradient([*args, *kwargs.values()], decorator)
+
+    return lower
 
 
-def _opaque_inside(_ev: Any, args: Any, _kwargs: Any, _node: Any) -> Any:
+def _opaque_inside(_ev: Any, args: Any, kwargs: Any, _node: Any) -> Any:
     """`opaque(f, result)` in code that is lowered."""
     from tapec.tape.custom_gradient import inner_opaque
 
-    return inner_opaque(args)
+    return inner_opaque(dict(zip(("f", "result"), args, strict=False)) | kwargs)
 
 
-setattr(custom_gradient, "__tapec_lower__", _inside)  # noqa: B010
+setattr(custom_gradient, "__tapec_lower__", _inside("custom_gradient"))  # noqa: B010
+setattr(custom_jvp, "__tapec_lower__", _inside("custom_jvp"))  # noqa: B010
 setattr(opaque, "__tapec_lower__", _opaque_inside)  # noqa: B010

@@ -18,12 +18,12 @@ from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.functions import custom_gradient, opaque
 from tapec.jacobians import jacfwd
-from tapec.products import plain_function
+from tapec.plain_functions import plain_function
 from tapec_runtime.variables import Variable
 
 
 def implicit_root(
-    residual: Callable[..., Any], solver: Callable[..., Any], wrt: int | tuple[int, ...] | None = None, order: int = 2
+    residual: Callable[..., Any], solver: Callable[..., Any], wrt: int | tuple[int, ...] | None = None
 ) -> Callable[..., Any]:
     """The solution of an equation as a function of its parameters that has derivatives.
 
@@ -31,13 +31,12 @@ def implicit_root(
               zero at the solution, a number or (n,).  tapec differentiates it
     solver    any function of the parameters that returns the solution; it is called as it is
     wrt       positions of the parameters that have derivatives, from 0; by default all
-    order     how often the solution can be differentiated, in reverse mode (grad, jacrev, hessian); beyond it, and in
-              forward mode (jvp, jacfwd, hvp), there is an error
     returns   a function of the parameters, for differentiated code and for Python
     raises    UsageError if the arguments do not fit; a singular dr/dx raises numpy.linalg.LinAlgError
 
     The solution is not differentiated through the solver's iterations: a gradient takes one linear solve with the
-    Jacobian of the residual, to the accuracy of the solution.  Integers among the parameters are none of `wrt`.
+    Jacobian of the residual, to the accuracy of the solution; so does a tangent.  Integers among the parameters are
+    none of `wrt`.
 
     >>> import math
     >>> from tapec import grad, implicit_root
@@ -47,22 +46,18 @@ def implicit_root(
     """
     if not callable(residual) or not callable(solver):
         raise UsageError("an implicit root needs a residual and a solver, which are functions")
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise UsageError(f"order must be a positive integer, not {order!r}")
     names = [*parameters(plain_function(residual))][1:]
     if not names:
         raise UsageError("a residual takes the unknown and at least one parameter")
     chosen = _positions(wrt, len(names))
-    solution: Any = opaque(_Remembering(solver))
-    for level in range(order):
-        solution = _differentiable(residual, solution, names, chosen, level)
+    solution: Any = _differentiable(residual, opaque(_Remembering(solver)), names, chosen)
     solution.__doc__ = f"The root of `{getattr(residual, '__name__', 'residual')}` as a function of {', '.join(names)}."
     found: Callable[..., Any] = solution
     return found
 
 
 def fixed_point(
-    step: Callable[..., Any], solver: Callable[..., Any], wrt: int | tuple[int, ...] | None = None, order: int = 2
+    step: Callable[..., Any], solver: Callable[..., Any], wrt: int | tuple[int, ...] | None = None
 ) -> Callable[..., Any]:
     """The fixed point `x = step(x, *parameters)` as a function of the parameters; see `implicit_root`.
 
@@ -86,7 +81,7 @@ def fixed_point(
     names = [*parameters(plain_function(step))]
     listed = ", ".join(names)
     text = f"def residual({listed}):\n    return {names[0]} - step({listed})\n"
-    return implicit_root(from_text("residual", text, {"step": step, "__name__": __name__}), solver, wrt, order)
+    return implicit_root(from_text("residual", text, {"step": step, "__name__": __name__}), solver, wrt)
 
 
 def _positions(wrt: int | tuple[int, ...] | None, count: int) -> tuple[int, ...]:
@@ -96,13 +91,9 @@ def _positions(wrt: int | tuple[int, ...] | None, count: int) -> tuple[int, ...]
     return chosen
 
 
-def _differentiable(
-    residual: Callable[..., Any], below: Any, names: list[str], chosen: tuple[int, ...], level: int
-) -> Any:
-    """The solution with a gradient, whose own derivatives are those of `below`, the solution of one order less."""
+def _differentiable(residual: Callable[..., Any], solver: Any, names: list[str], chosen: tuple[int, ...]) -> Any:
+    """The solution with a gradient.  It reads the solution, whose derivative is this again."""
     listed = ", ".join(names)
-    # the solver's result itself is enough where nothing differentiates the gradient
-    again = "x" if level == 0 else f"below({listed})"
     adjoints = ", ".join(f"adjoints[{chosen.index(k)}]" if k in chosen else "None" for k in range(len(names)))
     text = (
         f"def weighted(x, {listed}, weight):\n"
@@ -110,20 +101,19 @@ def _differentiable(
         f"\n"
         f"\n"
         f"def root({listed}):\n"
-        f"    x = below({listed})\n"
+        f"    x = solver({listed})\n"
         f"\n"
         f"    def pullback(x_bar):\n"
-        f"        y = {again}\n"
-        f"        if np.ndim(y) == 0:\n"
-        f"            weight = x_bar / grad(residual)(y, {listed})\n"
+        f"        if np.ndim(x) == 0:\n"
+        f"            weight = x_bar / grad(residual)(x, {listed})\n"
         f"        else:\n"
-        f"            weight = np.linalg.solve(jacfwd(residual)(y, {listed}).T, x_bar)\n"
-        f"        adjoints = grad(weighted, wrt={tuple(k + 1 for k in chosen)})(y, {listed}, weight)\n"
+        f"            weight = np.linalg.solve(jacfwd(residual)(x, {listed}).T, x_bar)\n"
+        f"        adjoints = grad(weighted, wrt={tuple(k + 1 for k in chosen)})(x, {listed}, weight)\n"
         f"        return {adjoints if len(names) > 1 else 'adjoints[0]'}\n"
         f"\n"
         f"    return x, pullback\n"
     )
-    values = {"residual": residual, "below": below, "np": np, "grad": grad, "jacfwd": jacfwd, "__name__": __name__}
+    values = {"residual": residual, "solver": solver, "np": np, "grad": grad, "jacfwd": jacfwd, "__name__": __name__}
     return custom_gradient(from_text("root", text, values))
 
 

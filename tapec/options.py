@@ -33,6 +33,7 @@ class Options:
     debug   "nan": the first value that is not finite raises NonFiniteValue with the user's line, in either sweep; the
             level is 1 at most, and nothing runs on threads
     progress  whether a compilation that takes long says so on a terminal; not part of the cache key
+    has_aux  whether the function returns what is differentiated and, beside it, what is only returned
     strong_zero  whether an adjoint of zero contributes zero where a partial derivative is infinite, too: 0 * inf is 0
     """
 
@@ -47,6 +48,7 @@ class Options:
     strong_zero: bool = True
     progress: bool = True
     debug: str | None = None
+    has_aux: bool = False
 
     def with_checks(self, asked: bool) -> Options:
         """The options for a program of which a part is compiled with checks of bounds, if that is `asked`."""
@@ -80,6 +82,18 @@ class Options:
         """The flags as keyword arguments, the same text in every process."""
         return ", ".join(f"{name}={_text(value)}" for name, value in self.flags.items())
 
+    def __hash__(self) -> int:
+        # asked for at each call of `vjp`
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            found = hash(astuple(self))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # hashes of text are those of one process
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     def __tapec_key__(self) -> tuple[Any, ...]:
         """What tells options from others, for the cache."""
         return astuple(replace(self, progress=True))
@@ -107,6 +121,7 @@ class Keywords(TypedDict, total=False):
     strong_zero: bool
     progress: bool
     debug: Literal["nan"] | None
+    has_aux: bool
 
 
 def chosen(keywords: Keywords) -> Options:
@@ -114,6 +129,9 @@ def chosen(keywords: Keywords) -> Options:
     if not keywords:
         return DEFAULT
     unknown = keywords.keys() - Keywords.__annotations__.keys()
+    if "argnums" in unknown:
+        hint = "write `wrt`: a position or name of a parameter, or a tuple of those"
+        raise UnknownKeyword("there is no option `argnums`", hint=hint)
     if unknown:
         raise UnknownKeyword(
             f"there is no option `{min(unknown)}`", hint=f"the options are {', '.join(Keywords.__annotations__)}"
@@ -125,7 +143,7 @@ def chosen(keywords: Keywords) -> Options:
     if math not in MATH:
         raise UsageError(f'math must be "fast" or "libm", not {math!r}')
     switches: dict[str, bool] = {}
-    for name in ("strict", "boundscheck", "cache", "parallel", "strong_zero", "progress"):
+    for name in ("strict", "boundscheck", "cache", "parallel", "strong_zero", "progress", "has_aux"):
         value = keywords.get(name, getattr(Options, name))
         if not isinstance(value, bool):
             raise UsageError(f"{name} must be True or False, not {value!r}")
@@ -147,6 +165,16 @@ def no_limit(options: Options, what: str) -> Options:
         raise UsageError(
             f"{what} takes no limit of memory",
             hint="it is an option of grad, value_and_grad and vjp; loops over tapec.checkpointed() work everywhere",
+        )
+    return options
+
+
+def no_aux(options: Options, what: str) -> Options:
+    """The options, for something whose function returns nothing else beside; raises UsageError if that is asked for."""
+    if options.has_aux:
+        raise UsageError(
+            f"{what} takes no `has_aux`",
+            hint="it is an option of grad, value_and_grad, jvp and vjp; elsewhere return what is differentiated alone",
         )
     return options
 

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 from tapec.backend import printer
-from tapec.backend.boundary import Boundary, combined
+from tapec.backend.boundary import Boundary, combined, renamed
 from tapec.backend.callee_text import callees_text, kernels_text
+from tapec.backend.directions import Direction, trees, with_directions
 from tapec.backend.kernels import with_kernels
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
@@ -22,10 +24,11 @@ from tapec.frontend.alike import lowered_alike
 from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
+from tapec.frontend.values import Tup
 from tapec.optimise import alone_for, forms, prepare, tidy, used
 from tapec.optimise.shapes.versions import OTHER_FORM, Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
-from tapec.options import Options, no_limit
+from tapec.options import Options, no_aux, no_limit
 from tapec.remarks import Listener, heard_by, stage
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import (
@@ -56,6 +59,7 @@ from tapec.transforms.recursive_residuals import CallerLists
 from tapec.transforms.residual_requests import Unhandable
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse, targets_of
 from tapec.transforms.scaled_pullback import is_linear, scaled
+from tapec.transforms.seed_shapes import with_checked_seeds, with_checked_tangents
 from tapec.transforms.split import Split, split
 from tapec_runtime.locking import compiling
 
@@ -74,13 +78,18 @@ def build(
     options: Options | None = None,
     listener: Listener | None = None,
     given: tuple[Any, ...] | None = None,
+    taken: tuple[Any, ...] = (),
 ) -> Program:
     """Run the pipeline for one function and signature.
 
     `arguments` holds one structure of core types per parameter, or a Static; `listener` hears of stages
     and remarks.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
+    `taken` holds the structures of the tangents, the cotangent or the vector that follow the arguments; if there are
+    none, they have the types that they should have.
     """
     options = options or Options()
+    if kind not in ("grad", "value_and_grad"):
+        no_aux(options, f"tapec.{kind}")
     with heard_by(listener):
         stage("lowering")
     with heard_by(None):
@@ -91,7 +100,7 @@ def build(
             alike = lowered_alike(function, arguments, prepare, lowered)
     with heard_by(listener):
         stage("differentiating")
-        program = _build(lowered, function, arguments, kind, wrt, options, alike, given)
+        program = _build(lowered, function, arguments, kind, wrt, options, alike, given, taken)
     with heard_by(None):
         callees = callees_text(program, lowered, options) if lowered.callees else ""
     prelude = "\n\n".join(filter(None, (callees, program.prelude)))
@@ -107,6 +116,7 @@ def _build(
     options: Options,
     alike: tuple[Function, tuple[tuple[Expr, Expr], ...]] | None,
     given: tuple[Any, ...] | None,
+    taken: tuple[Any, ...],
 ) -> Program:
     core = lowered.function
     labels = _labels(function, len(arguments))
@@ -131,7 +141,7 @@ def _build(
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
     if kind != "jvp":
-        check_target(lowered, function, kind)
+        check_target(lowered, function, kind, options.has_aux)
     if kind in JACOBIANS:
         refuse_complex(function, structure, sources, kind)
         # the runs of a Jacobian are behind the checks
@@ -153,21 +163,33 @@ def _build(
     if options.fast:
         core = prepare(core, constants)
     core = replace(core, strong_zero=options.strong_zero)
-    if kind == "jvp":
-        core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
-        made = forward(core, sources, constants, name)
-        pairs = [(sources.index(p.re), sources.index(p.im)) for p in structure.pairs() if p.re in sources]
-        return _tangents(function, made, lowered, structure, options, pairs)
-    if kind == "hvp":
-        made = directed(core, sources, constants, options.fast)
-        made = replace(made, name=name, doc=_doc(kind, function, [structure.labels[p] for p in positions]))
+    def taking(directions: Iterable[Direction]) -> Boundary:
+        typed = (replace(one, given=given) for one, given in zip_longest(directions, taken))
+        # of emitted source the caller's tangents are those of what the function leaves in its arguments
+        return with_directions(structure, typed, copied=bool(lowered.written and taken))
+
+    if kind in ("jvp", "hvp"):
+        if kind == "jvp":
+            core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
+            made = with_checked_tangents(forward(core, sources, constants, name), len(core.params), sources)
+        else:
+            made = directed(core, sources, constants, options.fast)
         dots = dict(zip(sources, made.params[len(core.params) :], strict=True))
-        vector = structure.with_vector(positions, single, dots)
+        by = [structure.labels[p] for p in positions]
+        made = replace(made, name=name, doc=_doc(kind, function, by))
+        tangents = [
+            Direction(f"{label}_dot", f"the tangent of `{label}`", renamed(tree, dots), like)
+            for label, (tree, like) in zip(by, (structure.trees[p] for p in positions), strict=True)
+        ]
+        if kind == "jvp":
+            return _tangents(made, lowered, taking(tangents), options)
+        tuples = tuple(one.tree for one in tangents), Tup(tuple(one.like for one in tangents))
+        vector = Direction("v", "the vector", *((tangents[0].tree, tangents[0].like) if single else tuples))
 
         def product(values: tuple[Expr, ...]) -> str:
             return structure.gradients(positions, single, dict(zip(sources, values, strict=True)))
 
-        return _finish(made, product, lowered, vector, options)
+        return _finish(made, product, lowered, taking([vector]), options)
     if kind in JACOBIANS:
         made = blocks_of(kind, core, sources, constants, options.fast)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
@@ -202,32 +224,43 @@ def _build(
         if kind == "augmented":
             return _augmented(function, parts, lowered, structure, options)
         return _pullback(function, parts, lowered, structure, positions, sources, options)
-    count = 0 if kind == "grad" else len(swept.values)
+    if kind == "vjp":
+        swept = with_checked_seeds(swept)
+        tree, like = trees(lowered.result, iter(swept.seeds), swept.types)
+        structure = taking([Direction("cotangent", "the cotangent", tree, like)])
+    # a gradient alone comes with what is returned beside the number
+    kept = swept.values[1 if options.has_aux else len(swept.values) :] if kind == "grad" else swept.values
+    left_out, count = len(swept.values) - len(kept), len(kept)
 
     doc = _doc(kind, function, [structure.labels[p] for p in positions])
 
     def sweeps(swept: Reversed) -> Function:
-        results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
+        results: tuple[Atom, ...] = (*swept.values[left_out:], *swept.adjoints)
         body = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward, Return(results))
         return Function(name, (*core.params, *swept.seeds), body, swept.types, doc)
 
     def text(values: tuple[Expr, ...]) -> str:
         gradient = structure.gradients(positions, single, dict(zip(sources, values[count:], strict=True)))
-        return gradient if kind == "grad" else f"{structure.result(lowered.result, values[:count])}, {gradient}"
+        if kind != "grad":
+            return f"{structure.result(lowered.result, values[:count])}, {gradient}"
+        if not options.has_aux:
+            return gradient
+        # places in a result count the number, too
+        return f"{gradient}, {structure.result(lowered.result[2][1], (values[0], *values[:count]))}"
 
     made = sweeps(swept)
     if several is not None:
 
         def derived(program: Function) -> Function:
-            if program is first:
+            if program is begun:
                 return made
             with heard_by(None):  # all remarks are on the first one
                 prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
                 return sweeps(back(prepared))
 
-        first = several.first
+        begun = several.first
         several = several.of(derived)
-    return _finish(made, text, lowered, structure, options, swept.seeds, several=several, shapes=shapes)
+    return _finish(made, text, lowered, structure, options, several=several, shapes=shapes)
 
 
 def _swept(function: Function, handed: CallerLists | None, **given: Any) -> Reversed:
@@ -246,6 +279,7 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
     what = {
         "grad": "The gradient of `{f}` with respect to {by}.",
         "value_and_grad": "The value of `{f}` and its gradient with respect to {by}.",
+        "jvp": "The value of `{f}` and its tangent, for given tangents of {by}.",
         "vjp": "The value of `{f}`, and the adjoints of {by} for given adjoints of the result.",
         "jacobian": "The Jacobian of `{f}` with respect to {by}.",
         "jacfwd": "The Jacobian of `{f}` with respect to {by}, by columns.",
@@ -265,13 +299,9 @@ def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
 
 
 def _tangents(
-    function: types.FunctionType,
-    made: Function,
-    lowered: Lowered,
-    structure: Boundary,
-    options: Options,
-    pairs: list[tuple[int, int]],
+    made: Function, lowered: Lowered, structure: Boundary, options: Options
 ) -> Program:
+    """The function that returns the value and its tangent, of the one that returns the parts of both."""
     places: list[int] = []
     dots: dict[int, int] = {}
     position = 0
@@ -295,10 +325,7 @@ def _tangents(
             return combined(tree, *(tangent(part, values) for part in tree[2]))
         return printer.expression(values[dots[tree[0]]]) if tree[0] in dots else "0"
 
-    doc = f"The value of `{printer.harmless(function.__name__)}` and its tangent, for given tangents of its arguments."
-    made = Function(made.name, made.params, made.body, made.types, doc)
-    seeds = made.params[len(lowered.function.params) :]
-    return _finish(made, text, lowered, structure, options, seeds, pairs)
+    return _finish(made, text, lowered, structure, options)
 
 
 def _augmented(
@@ -420,19 +447,16 @@ def _finish(
     structure: Boundary,
     options: Options,
     seeds: tuple[str, ...] = (),
-    pairs: list[tuple[int, int]] | None = None,
     several: Versions | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns.
 
-    pairs    positions of seeds that are the parts of one complex number; by default those of the results
     several  the forms of which `core` is the first one
     shapes   those of parameters, where the form for them may be made alone
     """
     stage("optimising")
-    pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
-    seeds, taken_apart = grouped(seeds, pairs, core.types)
+    seeds, taken_apart = grouped(seeds, _complex_results(lowered) if seeds else [], core.types)
     labels = (*structure.labels, *seeds)
     taken = (*lowered.constants, *structure.namespace, *labels, *(pair.whole for pair in structure.pairs()))
     partners = {pair.im: pair.re for pair in structure.pairs() if pair.re in core.params}
@@ -463,7 +487,7 @@ def _finish(
     if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_FORM for stmt in walk(core.body)):
         only = 0
     return Program(
-        *(core.name, text, namespace, whole, lowered, labels, tuple(seeds)),
+        *(core.name, text, namespace, whole, lowered, labels),
         form=only,
         prelude=kernels_text(kernels, options),
         kernels=tuple(kernel.name for kernel in kernels),

@@ -4,67 +4,29 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import types
 import weakref
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, Unpack
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
-from tapec.backend.carrier import written
-from tapec.bound import Bound
+from tapec import jitted_calls
+from tapec.bound import Bound, takes_all_by_position, unbound
 from tapec.callables import R
-from tapec.captured import by_what_is_held
+from tapec.captured import by_what_is_held, lifted
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters, undecorated
+from tapec.frontend.source import parameters
+from tapec.jitted_calls import called_in_jitted_code
 from tapec.on_demand import CALLS, load
-from tapec.options import Keywords, Options, chosen
+from tapec.options import DEFAULT, Keywords, Options, chosen
+from tapec.plain_functions import plain_function
+from tapec.structure import rebuilt
 from tapec_runtime import variables
 
+A = TypeVar("A")
 _KEPT = 512
-
-
-def plain_function(f: Any) -> types.FunctionType:
-    """The Python function behind `f`, one that calls it for a derivative; UsageError if there is none."""
-    if hasattr(f, "__tapec_lower__") and hasattr(f, "__tapec_key__"):
-        return _calling(f)
-    if isinstance(f, types.MethodType) and isinstance(f.__self__, type):
-        return _calling(f)
-    if isinstance(f, types.MethodType):
-        raise UsageError(
-            f"`{f.__qualname__}` is a method of an object, which has no type that could be written",
-            hint="call tapec.grad, or take a function of the arrays it uses",
-        )
-    function = undecorated(f)
-    if function is None:
-        raise UsageError(f"{f!r} is not a function with Python source")
-    return function
-
-
-@functools.lru_cache(maxsize=_KEPT)
-def _calling(derivative: Any) -> types.FunctionType:
-    """A function with source that calls a derivative, or a method of a class."""
-    if isinstance(derivative, types.MethodType):
-        carrier: Any = derivative.__func__
-        own: Mapping[str, inspect.Parameter] = inspect.signature(derivative).parameters
-    else:
-        carrier = getattr(derivative, "py_func", None) or derivative.carrier
-        own = parameters(carrier)
-    heads, passed, named = [], [], []
-    defaults: dict[str, Any] = {}
-    for parameter in own.values():
-        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
-        heads.append(f"{star}{parameter.name}")
-        if parameter.name in getattr(carrier, "keyword_only", ()):
-            named.append(f"{parameter.name}={parameter.name}")
-        else:
-            passed.append(heads[-1])
-        if parameter.default is not parameter.empty:
-            defaults[f"default_{parameter.name}"] = parameter.default
-            heads[-1] += f"=default_{parameter.name}"
-    made: types.FunctionType = written(derivative, carrier, heads, passed, named, **defaults)
-    return made
 
 
 def _shared(function: types.FunctionType) -> types.FunctionType:
@@ -75,19 +37,15 @@ def _shared(function: types.FunctionType) -> types.FunctionType:
     return known_arguments.sharing(function) or function
 
 
-def _seeded(
-    function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
-) -> Any:
-    """A derivative that takes tangents or cotangents after the arguments."""
+def _sweep(function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, options: Options) -> Any:
+    """The augmented primal of a function, or the primal itself, for so many arguments."""
     load(*CALLS)
     from tapec.backend import staleness
 
-    return staleness.shared(_new_seeded, function, kind, wrt, count, seeds, options)
+    return staleness.shared(_new_sweep, function, kind, wrt, count, options)
 
 
-def _new_seeded(
-    function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
-) -> Any:
+def _new_sweep(function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, options: Options) -> Any:
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
@@ -97,80 +55,146 @@ def _new_seeded(
         from tapec.backend.signature import arguments
         from tapec.pipeline import build
 
-        return build(function, arguments(argument_types[:count], labels), kind, wrt, options)
+        return build(function, arguments(argument_types, labels), kind, wrt, options)
 
-    names = [f"argument_{k}" for k in range(count)] + [f"seed_{k}" for k in range(seeds)]
-    carrier = _carrier(function, names)
+    carrier = _carrier(function, [f"argument_{k}" for k in range(count)])
     request = Request(function, kind, wrt, count, options)
-    return make_derivative(carrier, make_program, (_seeded, function, kind, wrt, count, seeds, options), request)
+    return make_derivative(carrier, make_program, (_sweep, function, kind, wrt, count, options), request)
 
 
-def _flat(value: Any) -> list[Any]:
+def flat(value: Any) -> list[Any]:
+    """What stands in tuples and lists, one by one."""
     if isinstance(value, (tuple, list)):
-        return [leaf for item in value for leaf in _flat(item)]
+        return [leaf for item in value for leaf in flat(item)]
     return [value]
 
 
-def _is_float(leaf: Any) -> bool:
+def is_float(leaf: Any) -> bool:
+    """Whether a number or array has a derivative."""
     if type(leaf) is float:
         return True
     return leaf.dtype.kind in "fc" if isinstance(leaf, np.ndarray) else np.asarray(leaf).dtype.kind in "fc"
 
 
-def jvp(f: Callable[..., R], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[R, R]:
+@overload
+def jvp(
+    f: Callable[..., tuple[R, A]], primals: Any, tangents: Any, *, has_aux: Literal[True], **options: Any
+) -> tuple[R, R, A]: ...
+@overload
+def jvp(f: Callable[..., R], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[R, R]: ...
+@called_in_jitted_code(jitted_calls.directional)
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Any) -> Any:
     """The value of `f` and its derivative in a direction (forward mode).
 
     primals   a tuple of arguments
     tangents  a tuple of the same structure: one float or array for each, None where the
               argument does not move
     options   as for `grad`
-    returns   (value, tangent), the tangent with the shape and dtype of the value
+    returns   (value, tangent), the tangent with the shape and dtype of the value; with has_aux=True, for a function
+              that returns a tuple (value, anything), (value, tangent, anything)
+
+    `jvp_fun` is the same as a function, whose calls cost less.  Jitted code may call both, this one with a function
+    that is jitted.
 
     >>> jvp(lambda x: x ** 3, (2.0,), (1.0,))
     (8.0, 12.0)
     """
-    load(*CALLS)
-    return by_what_is_held(f, "jvp", lambda bound: _jvp(bound, primals, tangents, chosen(options)))
-
-
-def _jvp(bound: Bound, primals: Any, tangents: Any, options: Options) -> tuple[Any, Any]:
-    from tapec.backend import structured
-    from tapec.backend.derivative_base import Remade
-
-    function = _shared(plain_function(bound.function))
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise UsageError("primals and tangents must be tuples")
     if len(primals) != len(tangents):
         raise UsageError(f"{len(primals)} primals but {len(tangents)} tangents")
-    if not bound.is_free:
-        names = parameters(function)
-        moved = dict(zip(bound.positions(names, len(tangents)), tangents, strict=True))
-        primals = bound.arguments(names, tuple(primals))
-        tangents = tuple(map(moved.get, range(len(primals))))
-    originals = tuple(primals)
-    structures = not all(type(one) in structured.LEAVES for one in originals)
-    if structures:
-        tangents = tuple(
-            structured.matched(tangent, primal, f"the tangent of argument {k}")
-            for k, (tangent, primal) in enumerate(zip(tangents, originals, strict=True))
-        )
-    primals, tangents = (_plain(function, variables.plain(tuple(given))) for given in (primals, tangents))
-    moving = tuple(k for k, t in enumerate(tangents) if t is not None)
-    seeds = []
-    for k in moving:
-        ours, theirs = _flat(primals[k]), _flat(tangents[k])
-        if len(ours) != len(theirs):
-            raise UsageError(f"the tangent of argument {k} has another structure than the argument")
-        what = f"the tangent of argument {k}"
-        if any((tangent is None) != (primal is None) for tangent, primal in zip(theirs, ours, strict=True)):
-            raise UsageError(f"{what} has None where a number has to be, or a number where there is None")
-        seeds += [_shaped(t, p, what) for t, p in zip(theirs, ours, strict=True) if p is not None]
-    made = _seeded(function, "jvp", moving, len(primals), len(seeds), options)
+    moving = tuple([k for k, tangent in enumerate(tangents) if tangent is not None])
+    has_aux = False
+    made = None if options else _known(f, moving)
+    if made is None:
+        load(*CALLS)
+        asked = chosen(cast(Keywords, options))
+        has_aux = asked.has_aux
+        made = directional(f, moving, replace(asked, has_aux=False) if has_aux else asked)
+    primals = [one if type(one) in _PLAIN else variables.plain(one) for one in primals]
+    seeds = [tangent_like(tangents[k], primals[k], k) for k in moving]
     value, tangent = made(*primals, *seeds)
-    if structures:
-        derivative = bound.function if isinstance(bound.function, Remade) else None
-        value, tangent = (structured.returned(one, originals, derivative) for one in (value, tangent))
-    return value, tangent
+    if not has_aux:
+        return value, tangent
+    value, aux = _with_aux(value, f)
+    return value, tangent[0], aux
+
+
+def _with_aux(value: Any, f: Any) -> tuple[Any, Any]:
+    """What a function returns that is differentiated, and what it returns beside that."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        name = getattr(f, "__name__", "the function")
+        raise UsageError(f"with has_aux=True, `{name}` must return a tuple of two items")
+    first, second = value
+    return first, second
+
+
+# the derivatives that were asked for, by function and by what moves; whether without the JIT, and what tells that
+_directional: dict[tuple[types.FunctionType, tuple[int, ...]], tuple[Any, bool, Callable[[], bool]]] = {}
+_PLAIN = frozenset({float, np.ndarray, int})
+
+
+def _known(f: Any, moving: tuple[int, ...]) -> Any:
+    """The derivative of an earlier call, where all that it has read is as it was; None if there is none."""
+    found = _directional.get((f, moving)) if type(f) is types.FunctionType else None
+    if found is None or found[0].reads.changed or found[2]() is not found[1]:
+        return None
+    return found[0]
+
+
+def directional(f: Any, moving: tuple[int, ...], options: Options) -> Any:
+    """The function of the arguments and tangents of those that move."""
+    from tapec.api import derivative
+    from tapec.backend import known_arguments, staleness
+    from tapec_runtime.locking import jit_is_off
+
+    if lifted(f, ("jvp", repr(moving), options)) is not None:
+        return derivative(f, moving, "jvp", options)
+    bound = unbound(f)
+    if not bound.is_free:
+        return derivative(f, moving, "jvp", options)
+    if hasattr(bound.function, "__tapec_key__"):
+        return staleness.shared(derivative, bound.function, moving, "jvp", options)
+    function = _shared(plain_function(bound.function))
+    # of a lambda that is made anew, the one that was met before
+    if options == DEFAULT and (known := _known(function, moving)) is not None:
+        return known
+    asked = function, moving, "jvp", options
+    shares = takes_all_by_position(function) and known_arguments.sharing(function) is not None
+    found = derivative(*asked) if shares else staleness.shared(derivative, *asked)
+    if options == DEFAULT:
+        if len(_directional) > _KEPT:
+            _directional.clear()
+        _directional[function, moving] = found, jit_is_off(), jit_is_off
+    return found
+
+
+def tangent_like(tangent: Any, primal: Any, place: int) -> Any:
+    """A tangent in the dtype and the memory layout of what it belongs to, so that one program serves for all."""
+    if type(tangent) is float and type(primal) is float:
+        return tangent
+    what = f"the tangent of argument {place}"
+    if isinstance(primal, np.ndarray | float | np.generic | complex):
+        return _shaped(variables.plain(tangent), primal, what)
+    return _of_structure(variables.plain(tangent), primal, what)
+
+def _of_structure(tangent: Any, primal: Any, what: str) -> Any:
+    """A tangent in the structure, dtypes and layouts of an argument, with tuples for lists and dicts."""
+    from tapec.backend import structured
+
+    theirs = structured.plain(structured.matched(tangent, primal, what), what)
+    return _of_leaves(theirs, structured.plain(primal, what), what)
+
+
+def _of_leaves(tangent: Any, primal: Any, what: str) -> Any:
+    if isinstance(primal, tuple):
+        if not isinstance(tangent, tuple) or len(tangent) != len(primal):
+            raise UsageError(f"{what} has another structure than the argument")
+        items = [_of_leaves(*pair, what) for pair in zip(tangent, primal, strict=True)]
+        return type(primal)(*items) if hasattr(primal, "_fields") else tuple(items)
+    if (tangent is None) != (primal is None):
+        raise UsageError(f"{what} has None where a number has to be, or a number where there is None")
+    return None if primal is None else _shaped(tangent, primal, what)
 
 
 def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -178,15 +202,19 @@ def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[An
     load(*CALLS)
     from tapec.backend import structured
 
-    if all(type(one) in structured.LEAVES for one in arguments):
+    if all([type(one) in structured.LEAVES for one in arguments]):
         return arguments
     labels = list(parameters(function))
     return tuple(structured.plain(one, labels[min(k, len(labels) - 1)]) for k, one in enumerate(arguments))
 
 
-def _shaped(seed: Any, like: Any, what: str) -> Any:
-    """A tangent or cotangent in the dtype and shape of what it belongs to."""
+def _shaped(seed: Any, like: Any, what: str, copied: bool = False) -> Any:
+    """A tangent or cotangent in the dtype and shape of what it belongs to; `copied`: an array of its own."""
     if isinstance(like, np.ndarray):
+        if not copied and type(seed) is np.ndarray and seed.dtype is like.dtype and seed.shape == like.shape:
+            ours, theirs = like.flags, seed.flags
+            if (ours.c_contiguous, ours.f_contiguous) == (theirs.c_contiguous, theirs.f_contiguous):
+                return seed
         if like.dtype.kind == "f" and np.iscomplexobj(seed):
             raise UsageError(f"{what} is complex, and what it belongs to is real")
         made = np.asarray(seed, dtype=like.dtype if like.dtype.kind in "fc" else None)
@@ -212,16 +240,24 @@ def _shaped(seed: Any, like: Any, what: str) -> Any:
     return np.float32(seed) if isinstance(like, np.float32) else float(seed)
 
 
+@overload
+def vjp(
+    f: Callable[..., tuple[R, A]], *primals: Any, has_aux: Literal[True], **options: Any
+) -> tuple[R, Callable[[Any], tuple[Any, ...]], A]: ...
+@overload
 def vjp(
     f: Callable[..., R], *primals: Any, **options: Unpack[Keywords]
-) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@called_in_jitted_code(jitted_calls.pulled)
+def vjp(f: Callable[..., Any], *primals: Any, **options: Any) -> Any:
     """The value of `f` and the function that pulls a cotangent back (reverse mode).
 
     primals  the arguments; those of float type are differentiated, at their values on entry
     options  as for `grad`
     returns  (value, pullback); `pullback(cotangent)` takes one of the value's structure and
              returns a tuple with one entry per argument, None for arguments without derivative.
-             It may be called any number of times and keeps what it needs of the arguments.
+             It may be called any number of times and keeps what it needs of the arguments.  With has_aux=True, for
+             a function that returns a tuple (value, anything), (value, pullback, anything)
 
     The forward sweep runs once, here; a pull runs the reverse sweep (split reversal: Griewank and
     Walther, Evaluating Derivatives, 2008, section 4.6).  Where the value is one number its gradient
@@ -232,7 +268,25 @@ def vjp(
     >>> pullback(1.0)
     (3.0, 2.0)
     """
-    return vjp_by(f, None, primals, chosen(options))
+    asked = chosen(cast(Keywords, options))
+    if not asked.has_aux:
+        return vjp_by(f, None, primals, asked)
+    whole, pullback = vjp_by(f, None, primals, replace(asked, has_aux=False))
+    value, aux = _with_aux(whole, f)
+    nothing = zeros_of(aux)
+    return value, lambda cotangent: pullback((cotangent, nothing)), aux
+
+
+def zeros_of(value: Any) -> Any:
+    """Zero for each number, in the structure of a value."""
+    if isinstance(value, tuple | list):
+        items = [zeros_of(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: zeros_of(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return np.zeros_like(value)
+    return type(value)(0) if isinstance(value, float | complex | np.generic) else value
 
 
 def vjp_by(
@@ -251,26 +305,30 @@ def _vjp(
 
     function = _shared(plain_function(bound.function))
     names = parameters(function)
-    extra = any(one.kind is one.VAR_POSITIONAL for one in names.values())
-    if bound.is_free and len(primals) > len(names) and not extra:
+    own: Sequence[int] = range(len(primals))
+    if not bound.is_free:
+        own = bound.positions(names, len(primals))
+        primals = bound.arguments(names, primals)
+    elif len(primals) > len(names) and not any(one.kind is one.VAR_POSITIONAL for one in names.values()):
         raise TypeError(f"too many arguments: expected {len(names)}, got {len(primals)}")
-    own = bound.positions(names, len(primals))
-    primals = primals if bound.is_free else bound.arguments(names, primals)
     plain = _plain(function, primals)
     wanted = own if by is None else [own[k] for k in sorted(by)]
     wrt = tuple(k for k in wanted if _differentiable(plain[k], k))
     value, pull = _split_reversal(function, wrt, plain, options) or _joint_reversal(function, wrt, plain, options)
-    like = _flat(value)
+    like = flat(value)
     derivative = bound.function if isinstance(bound.function, Remade) else None
     natural = structured.returned(value, primals, derivative)
     shapes = [np.empty_like(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in like]
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        theirs = _flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
+        if type(cotangent) in structured.LEAVES:
+            theirs = [cotangent]
+        else:
+            theirs = flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
         if len(shapes) != len(theirs):
             raise UsageError("the cotangent has another structure than the value")
         pairs = zip(theirs, shapes, strict=True)
-        adjoints = pull([_shaped(c, v, "the cotangent") for c, v in pairs if _is_float(v)])
+        adjoints = pull([_shaped(c, v, "the cotangent", True) for c, v in pairs if is_float(v)])
         found = {k: structured.like(primals[k], one) for k, one in zip(wrt, adjoints, strict=True)}
         return tuple(map(found.get, own))
 
@@ -279,7 +337,9 @@ def _vjp(
 
 def _differentiable(primal: Any, position: int) -> bool:
     """Whether all numbers of an argument are floats; a mixture is an error."""
-    kinds = {_is_float(leaf) for leaf in _flat(primal) if leaf is not None}
+    if type(primal) is float or type(primal) is np.ndarray:
+        return is_float(primal)
+    kinds = {is_float(leaf) for leaf in flat(primal) if leaf is not None}
     if len(kinds) > 1:
         raise UsageError(
             f"argument {position} has floats beside other values: no derivative has its structure",
@@ -299,18 +359,18 @@ def _split_reversal(
     from tapec.backend.argument_types import argument_types
     from tapec.transforms.split import ListOfArrays
 
-    arrays = [leaf for leaf in _flat(primals) if isinstance(leaf, np.ndarray)]
+    arrays = [leaf for leaf in flat(primals) if isinstance(leaf, np.ndarray)]
     given = argument_types(primals)
     joint_only = _joint_only(function, wrt, options)
     if given is None or given in joint_only or repeated_arguments.others_overlap(arrays, {}):
         return None
-    augmented = _seeded(function, "augmented", wrt, len(primals), 0, options)
+    augmented = _sweep(function, "augmented", wrt, len(primals), options)
     try:
         value, kept, state = augmented(*primals)
     except ListOfArrays:
         joint_only.add(given)
         return None
-    theirs = [*arrays, *_flat(value)]
+    theirs = [*arrays, *flat(value)]
     # the caller may write into the arguments and the value before pulling
     kept, state = residuals.apart(kept, theirs), residuals.apart(state, theirs)
 
@@ -332,23 +392,28 @@ def _joint_reversal(
     function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...], options: Options
 ) -> Any:
     """The value, and a pull that runs both sweeps on copies of the arguments."""
-    at_entry = _copied(primals)
-    primal = _seeded(function, "primal", (), len(primals), 0, options)
+    from tapec.api import derivative
+    from tapec.backend import staleness
+
+    at_entry = copied_arguments(primals)
+    primal = _sweep(function, "primal", (), len(primals), options)
     value = primal(*primals)
 
     def pull(seeds: list[Any]) -> tuple[Any, ...]:
         _check_unchanged(primal, function)
-        derivative = _seeded(function, "vjp", wrt, len(primals), len(seeds), options)
-        adjoints: tuple[Any, ...] = derivative(*_copied(at_entry), *seeds)[1]
+        found = iter(seeds)
+        cotangent = rebuilt(value, (next(found) if is_float(leaf) else leaf for leaf in flat(value)))
+        both = staleness.shared(derivative, function, wrt, "vjp", options)
+        adjoints: tuple[Any, ...] = both(*copied_arguments(at_entry), cotangent)[1]
         return adjoints
 
     return value, pull
 
 
-def _copied(value: Any) -> Any:
+def copied_arguments(value: Any) -> Any:
     """Arguments with arrays of their own."""
     if isinstance(value, tuple):
-        items = [_copied(item) for item in value]
+        items = [copied_arguments(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return copy.deepcopy(value) if isinstance(value, np.ndarray) else value
 

@@ -14,8 +14,8 @@ from tapec.syntax.types import Scalar
 from tapec.transforms.jacobian import JACOBIANS
 
 
-def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> None:
-    """`grad` needs one float number."""
+def check_target(lowered: Lowered, function: types.FunctionType, kind: str, has_aux: bool = False) -> None:
+    """`grad` needs one float number, or, with `has_aux`, a tuple of one and of something else."""
     span = definition(function)
     if lowered.result is None:
         raise _without_result(lowered, function, span)
@@ -25,6 +25,14 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> N
     if kind in ("vjp", "augmented", "pullback"):
         return
     result = lowered.result
+    if has_aux:
+        if result[0] not in ("tuple", "list") or len(result[2]) != 2:
+            raise NotDifferentiable(
+                f"with has_aux=True, `{function.__name__}` must return a tuple of two items",
+                span,
+                hint="return the number to differentiate, and what else is wanted",
+            )
+        result = result[2][0]
     if isinstance(result, tuple) and result[0] == "complex":
         raise NotDifferentiable(
             f"`{function.__name__}` returns {result[1]}, which has no gradient",

@@ -64,6 +64,21 @@ def clipped(x: float) -> tuple[float, Callable[[float], float]]:
     return x, lambda dx: dx
 
 
+@tapec.custom_jvp
+def squared(x: float) -> tuple[float, Callable[[float], float]]:
+    return x * x, lambda dx: 2.0 * x * dx
+
+
+@tapec.custom_jvp
+def cubed(x: float) -> float:
+    return x**3
+
+
+@cubed.defjvp
+def cubed_jvp(primals: tuple[float], tangents: tuple[float]) -> tuple[float, float]:
+    return cubed(*primals), 3.0 * primals[0] ** 2 * tangents[0]
+
+
 class Model:
     def loss(self, x: float) -> float:
         return x
@@ -79,6 +94,8 @@ assert_type(product, DerivativeFunction[..., Any])
 reveal_type(whole)
 assert_type(whole_with_options(u), tuple[float, Vector])
 assert_type(clipped(2.0), float)
+assert_type(squared(2.0), float)
+assert_type(cubed(2.0), float)
 assert_type(tapec.opaque(clipped)(2.0), float)
 reveal_type(tapec.grad(Model().loss))
 assert_type(Model().slope(1.0), Any)

@@ -10,7 +10,6 @@ from numba import njit
 from scipy import optimize
 
 import tapec
-from tapec.errors import NotDifferentiable
 
 P = np.array([0.7, 1.3])
 
@@ -56,7 +55,7 @@ def test_a_number_and_several_parameters():
     x = power(2.0, 3.0, 3)
     assert root(2.0, 3.0, 3) == x
     np.testing.assert_allclose(tapec.grad(root, wrt=(0, 1))(2.0, 3.0, 3), [-x / 6.0, x / 9.0], rtol=1e-12)
-    square_root = tapec.implicit_root(lambda x, a: x * x - a, math.sqrt, order=3)
+    square_root = tapec.implicit_root(lambda x, a: x * x - a, math.sqrt)
     assert tapec.grad(tapec.grad(tapec.grad(square_root)))(4.0) == pytest.approx(3.0 / 8.0 / 32.0, rel=1e-12)
 
 
@@ -83,7 +82,7 @@ def test_the_minimum_of_a_function():
         slope = tapec.grad(cost)
         return optimize.root(lambda x: slope(x, p), np.zeros(2), tol=1e-14).x
 
-    found = tapec.implicit_root(tapec.grad(cost), minimum, order=1)
+    found = tapec.implicit_root(tapec.grad(cost), minimum)
     np.testing.assert_allclose(tapec.jacrev(found)(P), slopes(found, P).T, rtol=1e-6, atol=1e-9)
 
 
@@ -102,15 +101,22 @@ def test_a_fixed_point_of_jitted_code():
             x = relaxed(x, p)
         return x
 
-    point = tapec.fixed_point(relaxed, iterated, order=1)
+    point = tapec.fixed_point(relaxed, iterated)
     p = np.array([0.3, 0.5, 0.7])
     np.testing.assert_allclose(tapec.jacrev(point)(p), slopes(iterated, p).T, rtol=1e-7, atol=1e-9)
 
 
-def test_beyond_the_order_and_forward_there_is_an_error():
-    root = tapec.implicit_root(lambda x, a: x * x - a, math.sqrt, order=1)
-    assert tapec.grad(root)(4.0) == 0.25
-    with pytest.raises(NotDifferentiable):
-        tapec.grad(tapec.grad(root))(4.0)
-    with pytest.raises(NotDifferentiable):
-        tapec.jvp(root, (4.0,), (1.0,))
+def test_forward_mode_is_the_transpose_of_the_gradient():
+    root = tapec.implicit_root(lambda x, a: x * x - a, math.sqrt)
+    assert tapec.jvp(root, (4.0,), (1.0,)) == (2.0, 0.25)
+    assert tapec.hvp(root)(4.0, 1.0) == pytest.approx(-1.0 / 32.0)
+
+    def cubes(x, p):
+        return x**3 + x - p
+
+    def found(p):
+        return np.array([np.roots([1.0, 0.0, 1.0, -one])[-1].real for one in p])
+
+    p = np.array([0.5, 1.0, 2.0])
+    roots = tapec.implicit_root(cubes, found)
+    np.testing.assert_allclose(tapec.jacfwd(roots)(p), np.diag(1.0 / (3.0 * found(p) ** 2 + 1.0)), rtol=1e-9)

@@ -123,17 +123,17 @@ def test_the_forward_sweep_runs_once():
         return x * x
 
     _, pullback = tapec.vjp(noisy, 3.0)
-    text = products._seeded(noisy, "augmented", (0,), 1, 0, DEFAULT).source()
+    text = products._sweep(noisy, "augmented", (0,), 1, DEFAULT).source()
     assert "print" in text
     assert pullback(1.0) == (6.0,)
-    (pulled,) = products._pullbacks[products._seeded(noisy, "augmented", (0,), 1, 0, DEFAULT)].values()
+    (pulled,) = products._pullbacks[products._sweep(noisy, "augmented", (0,), 1, DEFAULT)].values()
     assert "print" not in pulled.source()
 
 
 @pytest.mark.slow
 def test_residuals_hold_no_temporaries():
     tapec.vjp(overwritten, np.ones(4), 0.5, 2)
-    text = products._seeded(overwritten, "augmented", (0, 1), 3, 0, DEFAULT).source()
+    text = products._sweep(overwritten, "augmented", (0, 1), 3, DEFAULT).source()
     kept = text.rsplit("return ", 1)[1]
     assert "i_1" not in kept and kept.count("_store") == 3
 
@@ -210,7 +210,7 @@ def test_what_was_made_without_the_jit_is_not_taken_for_what_is_made_with_it():
         return x**3
 
     def made():
-        return products._seeded(cube, "jvp", (0,), 1, 1, DEFAULT)
+        return products.directional(cube, (0,), DEFAULT)
 
     with interpreted():
         without = made()

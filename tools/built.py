@@ -27,7 +27,7 @@ from tapec.build.c_library import linked
 from tapec.build.object_code import compile_native
 from tapec.build.processor import Processor, processor, suited
 from tapec.errors import TapecError
-from tapec.products import plain_function
+from tapec.plain_functions import plain_function
 from tests.build.blas import OPENBLAS, load_blas
 from tests.build.calling import Entry
 from tests.oracles import clone

@@ -23,8 +23,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("build",),
     (
-        *("api", "bound", "captured", "check", "explanation", "functions", "gradient_tape", "jacobians"),
-        *("implicit", "loading", "products", "signatures", "structure"),
+        *("api", "bound", "captured", "check", "composed", "explanation", "functions", "gradient_tape", "jacobians"),
+        *("implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions", "products"),
+        *("batching", "signatures", "structure"),
     ),
     ("tape",),
     ("pipeline", "results"),

@@ -22,9 +22,8 @@ import numpy as np
 
 from tapec.backend import jit
 from tapec.backend.program import Program
-from tapec.optimise.contractions import loop_products, tall_matrices
-from tapec.optimise.loops import recurrence_distribution
-from tapec.optimise.vectors import independence_hints, outer_vectorisation, parallel_loops
+from tapec.optimise import costs
+from tapec.optimise.vectors import outer_vectorisation
 from tapec.syntax.core import Const
 
 
@@ -144,15 +143,18 @@ def harsh(side_by_side: bool = True) -> Iterator[None]:
         mock.patch.object(outer_vectorisation, "gains", lambda *_: True) if side_by_side else nullcontext(),
         mock.patch.object(outer_vectorisation, "few", lambda *_: False) if side_by_side else nullcontext(),
         mock.patch.object(outer_vectorisation, "_LANES", Const(4)),
-        mock.patch.object(independence_hints, "_ONCE", -1),
-        mock.patch.object(independence_hints, "_REPEATED", -1),
-        mock.patch.object(loop_products, "LEAST", 1),
-        mock.patch.object(loop_products, "WORK", 1),
-        mock.patch.object(tall_matrices, "TIMES", 1),
-        mock.patch.object(recurrence_distribution, "_LONG", 0),
-        mock.patch.object(recurrence_distribution, "_LEAST", 0),
-        mock.patch.object(recurrence_distribution, "_SHORT", 0),
-        mock.patch.object(parallel_loops, "_SHORT", 1),
-        mock.patch.object(parallel_loops, "_LONG", 64),
+        mock.patch.multiple(
+            costs,
+            OWN_COMPARISONS=-1,
+            OWN_COMPARISONS_AGAIN=-1,
+            BLAS_ITERATIONS=1,
+            BLAS_WORK=1,
+            TALL=1,
+            RECURRENCE_CYCLES=0,
+            RECURRENCE_WORK=0,
+            RECURRENCE_ITERATIONS=0,
+            CHUNK_ITERATIONS=1,
+            CHUNK_SUMS=64,
+        ),
     ):
         yield

@@ -31,13 +31,14 @@ The keywords that most functions take are on the page of [options](options.md), 
 # subject, what it is for, and its names; `page` proves that none is left out
 SUBJECTS = (
     ("Gradients", "grad value_and_grad check_grads"),
-    ("Directions and pullbacks", "jvp vjp"),
-    ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp"),
+    ("Directions and pullbacks", "jvp vjp jvp_fun vjp_fun linearize LinearMap"),
+    ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp hessp hessian_diag gnvp"),
+    ("Batches", "vmap"),
     ("Solutions", "implicit_root fixed_point"),
     ("Generated source", "emit explain"),
     ("Memory", "checkpointed"),
     ("Tapes", "GradientTape Variable constant function IndexedSlices UnconnectedGradients"),
-    ("Derivatives of your own", "custom_gradient stop_gradient opaque register"),
+    ("Derivatives of your own", "custom_gradient custom_jvp stop_gradient opaque register"),
 )
 NUMBERS = "float32 float64 complex64 complex128 int32 int64"
 # what compiled programs call

@@ -9,21 +9,21 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 6.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tapec.analyses.aliases import VIEWS, Aliases, is_memory
 from tapec.rules import rule_for
 from tapec.rules.library import OPAQUE, PRIMITIVES
 from tapec.syntax.core import Assign, Call, Expr, Function, Name, Op, Push, Stmt, Store, changed, walk
-from tapec.syntax.custom_rule import Custom, Opaque
+from tapec.syntax.custom_rule import Custom, CustomRule, Opaque
 from tapec.syntax.types import Type
 
 CARRIERS = frozenset({"load", "pop", *VIEWS})
 
 
 def is_callee(function: str) -> bool:
-    """Whether a call's name is that of a generated function; others are dotted."""
-    return "." not in function
+    """Whether a call's name is that of a generated function; others are dotted, or come with what they are."""
+    return "." not in function and not isinstance(function, Custom | Opaque)
 
 
 def outputs(stmt: Call) -> tuple[str, ...]:
@@ -43,8 +43,7 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
         yield first.id
         return
     if isinstance(value.fn, Custom):
-        operands = value.args[1 : 1 + value.fn.rule.operands]
-        yield from (arg.id for arg in operands if isinstance(arg, Name))
+        yield from _operands(value.fn, value.args)
         return
     if value.fn in PRIMITIVES:
         yield from (arg.id for arg in value.args if isinstance(arg, Name))
@@ -63,6 +62,19 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
         # whoever differentiates by one that is refused is told
         if (contribution is not None or param in rule.refused) and isinstance(arg, Name):
             yield arg.id
+
+
+def call_operands(stmt: Call) -> Iterator[str]:
+    """The names on which what a call computes may depend with a derivative."""
+    if isinstance(stmt.function, Custom):
+        return _operands(stmt.function, stmt.args)
+    return (arg.id for arg in stmt.args if isinstance(arg, Name))
+
+
+def _operands(fn: Custom, args: tuple[Expr, ...]) -> Iterator[str]:
+    """The operands of an operation with a rule of its own; also what the rule does not know, which is refused."""
+    first = fn.rule.results
+    return (arg.id for arg in args[first : first + fn.rule.operands + fn.rule.outside] if isinstance(arg, Name))
 
 
 class Activity:
@@ -98,6 +110,13 @@ class Activity:
         return type_ is not None and type_.is_float and self._key(name) in self.active
 
 
+def refuse_outside(rule: CustomRule, arguments: Sequence[Expr], activity: Activity) -> None:
+    """Refuse a rule whose operation depends, beside on its operands, on what has a derivative; see `CustomRule`."""
+    for arg in arguments[rule.operands : rule.operands + rule.outside]:
+        if isinstance(arg, Name) and arg.id in activity:
+            raise rule.refuse(arg.id)
+
+
 def _flows(function: Function) -> Iterator[tuple[str, str]]:
     """Edges from a name to the names that depend on it with a derivative."""
     types = function.types
@@ -121,11 +140,10 @@ def _edges(stmt: Stmt) -> Iterator[tuple[str, str]]:
             yield value, array
         case Push(stack=stack, value=Name(id=value)):
             yield value, stack
-        case Call(function=fn, args=args) if fn in PRIMITIVES or fn in OPAQUE or is_callee(fn):
-            for arg in args:
-                if isinstance(arg, Name):
-                    for target in outputs(stmt):
-                        yield arg.id, target
+        case Call(function=fn) if fn in PRIMITIVES or fn in OPAQUE or isinstance(fn, Custom | Opaque) or is_callee(fn):
+            for operand in call_operands(stmt):
+                for target in outputs(stmt):
+                    yield operand, target
 
 
 def reach(start: set[str], edges: Mapping[str, Iterable[str]]) -> set[str]:

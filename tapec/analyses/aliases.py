@@ -1,7 +1,7 @@
 """Which names may share memory, and which elements keep their value.
 
 Names that one may view, copy or merge into one another form a class; activity and stores are
-tracked per class.  The home of a class is the innermost region that holds all its names: each
+tracked per class.  The scope of a class is the innermost region that holds all its names: each
 run of that region works on memory of its own.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tapec.analyses.dependence import Dependence, is_element_load
 from tapec.analyses.scopes import Scope, Scopes, common
 from tapec.syntax.core import Assign, Block, Function, Name, Op, Push, Stmt, Store, changed, walk
+from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array, Stack, Type
 
 VIEWS = frozenset({"view", "transpose", "reshape", "permute"})
@@ -20,7 +21,16 @@ ALLOCATIONS = frozenset({"empty", "zeros"})
 # products of vectors and matrices
 PRODUCTS = frozenset({"np.dot", "tapec_runtime.product_in_rows"})
 # of the array among their operands that the result is as large as, the position
-AS_LARGE = {"copy": 0, "np.linalg.inv": 0, "np.linalg.cholesky": 0, "np.linalg.solve": 1}
+_AS_LARGE = {"copy": 0, "np.linalg.inv": 0, "np.linalg.cholesky": 0, "np.linalg.solve": 1}
+
+
+def as_large(value: object) -> str | None:
+    """The array among an operation's operands that its result is as large as."""
+    if not isinstance(value, Op):
+        return None
+    place = 0 if isinstance(value.fn, Custom) else _AS_LARGE.get(value.fn)
+    operand = None if place is None else value.args[place]
+    return operand.id if isinstance(operand, Name) else None
 
 
 def is_memory(type_: Type | None) -> bool:
@@ -104,7 +114,7 @@ class Memory:
     scopes: Scopes
     aliases: Aliases
     stores: dict[str, list[Stmt]] = field(default_factory=dict)
-    homes: dict[str, Scope] = field(default_factory=dict)
+    scopes_of: dict[str, Scope] = field(default_factory=dict)
     _dependence: Dependence | None = None
     # answers of `stable`, which is asked for every use of a value
     _stable: dict[tuple[int, str], bool] = field(default_factory=dict)
@@ -123,10 +133,10 @@ class Memory:
 
     def _is_stable(self, stmt: Stmt, array: str) -> bool:
         cls = self.aliases.find(array)
-        home = self.homes[cls]
+        scope = self.scopes_of[cls]
         here = self.scopes.of[stmt.key]
         place = self.scopes.place[stmt.key]
-        around = {r.key for r in here.loops() if r.inside(home) and r is not home}
+        around = {r.key for r in here.loops() if r.inside(scope) and r is not scope}
         for store in self.stores.get(cls, ()):
             follows = self.scopes.place[store.key] > place
             repeats = any(r.key in around for r in self.scopes.of[store.key].loops())
@@ -137,7 +147,7 @@ class Memory:
     def constant_in(self, stmt: Stmt, array: str, loop: Scope) -> bool:
         """Whether no store in any iteration of a loop around `stmt` touches the element that `stmt` loads."""
         cls = self.aliases.find(array)
-        if self.homes[cls].inside(loop):
+        if self.scopes_of[cls].inside(loop):
             return False
         if self._dependence is None:
             self._dependence = Dependence(self.scopes)
@@ -146,7 +156,7 @@ class Memory:
                 continue
             if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
                 return False
-            if not self._dependence.never_meets(stmt, store, loop):
+            if not self._dependence.never_conflicts(stmt, store, loop):
                 return False
         return True
 
@@ -181,23 +191,23 @@ class Memory:
         assert isinstance(stmt, Assign | Store)
         if self._dependence is None:
             self._dependence = Dependence(self.scopes)
-        return self._dependence.untouched(stmt, store, self.homes[self.aliases.find(store.array)])
+        return self._dependence.untouched(stmt, store, self.scopes_of[self.aliases.find(store.array)])
 
     def local_to(self, array: str, region: Scope) -> bool:
         """Whether each run of `region` has its own memory for `array`."""
-        return self.homes[self.aliases.find(array)].inside(region)
+        return self.scopes_of[self.aliases.find(array)].inside(region)
 
 
 def memory(function: Function, scopes: Scopes, found: Aliases, constants: frozenset[str]) -> Memory:
-    """Collect stores and homes of all classes."""
+    """Collect stores and scopes_of of all classes."""
     result = Memory(scopes, found)
     for name, type_ in function.types.items():
-        if not is_memory(type_) or (name not in scopes.home and name not in constants):
+        if not is_memory(type_) or (name not in scopes.scope_of and name not in constants):
             continue
-        home = scopes.home.get(name, scopes.root)
+        scope = scopes.scope_of.get(name, scopes.root)
         cls = found.find(name)
-        known = result.homes.get(cls)
-        result.homes[cls] = home if known is None else common(known, home)
+        known = result.scopes_of.get(cls)
+        result.scopes_of[cls] = scope if known is None else common(known, scope)
     for stmt in walk(function.body):
         for array in changed(stmt):
             result.stores.setdefault(found.find(array), []).append(stmt)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.aliases import AS_LARGE
+from tapec.analyses.aliases import as_large
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.syntax.core import Assign, Block, Const, Expr, Function, Name, Op, Stmt, map_blocks
 from tapec.syntax.types import Array
@@ -68,8 +68,8 @@ class BatchExtents:
                 return self.extent(sizes[axis])
             case Name(id=source):
                 return self.extent_of(source, axis)
-            case Op(fn=fn, args=args) if fn in AS_LARGE and isinstance(operand := args[AS_LARGE[fn]], Name):
-                return self.extent_of(operand.id, axis)
+            case Op() as value if (operand := as_large(value)) is not None:
+                return self.extent_of(operand, axis)
             case Op(fn="np.dot", args=(Name(id=first), _)) if axis == 0 and self.rank(first) == 2:
                 return self.extent_of(first, 0)
             case Op(fn="np.dot", args=(_, Name(id=second))) if self.rank(second) == 2:

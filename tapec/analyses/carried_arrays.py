@@ -43,7 +43,9 @@ def carried_arrays(function: Function, scopes: Scopes, integers: Integers) -> di
             asked = _Asked(loop, scopes, integers)
             for copy in last_copies(loop.body):
                 branch = _choice(copy.value.id, loop.body) if isinstance(copy.value, Name) else None
-                if isinstance(copy.value, Name) and branch is not None and asked.is_apart(copy, copy.value.id, *branch):
+                if not isinstance(copy.value, Name) or branch is None:
+                    continue
+                if asked.is_disjoint(copy, copy.value.id, *branch):
                     _, first, new = branch
                     found[copy.value.id] = CarriedArrays(copy.target, asked.iteration, copy.value.id, new, first)
     return found
@@ -55,7 +57,7 @@ class _Asked:
         (self.iteration,) = scopes.body[loop.key]
         self.around = scopes.of[loop.key]
 
-    def is_apart(self, copy: Assign, made: str, test: Atom, first: str, new: str) -> bool:
+    def is_disjoint(self, copy: Assign, made: str, test: Atom, first: str, new: str) -> bool:
         """Whether what ends an iteration copies such an array."""
         starts = [stmt for stmt in self.scopes.defs[copy.target] if stmt is not copy]
         if len(self.scopes.defs[made]) != 2 or len(starts) != 1:
@@ -66,7 +68,7 @@ class _Asked:
         own = is_fresh(first, self.scopes) and is_fresh(new, self.scopes)
         if not own or self.made_inside(first) or not self.made_inside(new):
             return False
-        return self.is_last(test) and self.begins_apart(start.value.id, first)
+        return self.is_last(test) and self.begins_disjoint(start.value.id, first)
 
     def made_inside(self, name: str) -> bool:
         """Whether a name that is set once is set in the loop."""
@@ -85,7 +87,7 @@ class _Asked:
                 return last is not None and last == self.integers.bound(number, self.loop)
         return False
 
-    def begins_apart(self, name: str, first: str) -> bool:
+    def begins_disjoint(self, name: str, first: str) -> bool:
         """Whether an array is not `first` when the loop begins, if it makes an iteration."""
         if is_fresh(name, self.scopes):
             return name != first

@@ -40,31 +40,31 @@ class Dependence:
         self.integers = Integers(scopes)
         self.loops = self.integers.loops
 
-    def untouched(self, load: Assign | Store, store: Store, home: Scope) -> bool:
+    def untouched(self, load: Assign | Store, store: Store, scope: Scope) -> bool:
         """Whether no run of `store` that follows `load` writes the element that `load` read, or stored.
 
-        Each run of `home` works on memory of its own.
+        Each run of `scope` works on memory of its own.
         """
         array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
-        if target != array or len(read) != len(write) or self.moves(array, home):
+        if target != array or len(read) != len(write) or self.moves(array, scope):
             return False
         here, there = self.scopes.of[load.key], self.scopes.of[store.key]
         common = [region for region in here.loops() if there.inside(region)]
-        cases: list[Scope | None] = [r for r in common if r is not home and r.inside(home)]
+        cases: list[Scope | None] = [r for r in common if r is not scope and r.inside(scope)]
         if self.scopes.place[store.key] > self.scopes.place[load.key]:
             cases.append(None)
         pairs = list(zip(read, write, strict=True))
-        return all(any(self.apart(r, w, common, moves) for r, w in pairs) for moves in cases)
+        return all(any(self.disjoint(r, w, common, moves) for r, w in pairs) for moves in cases)
 
-    def never_meets(self, load: Assign, store: Store, loop: Scope) -> bool:
+    def never_conflicts(self, load: Assign, store: Store, loop: Scope) -> bool:
         """Whether no iteration of `loop` writes with `store` what `load` reads, the loops around it standing still."""
         array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, loop):
             return False
         around = loop.parent.loops() if loop.parent is not None else []
-        return any(self.apart(r, w, around, None) for r, w in zip(read, write, strict=True))
+        return any(self.disjoint(r, w, around, None) for r, w in zip(read, write, strict=True))
 
     def unwritten(self, load: Assign, store: Store, loop: Scope) -> bool:
         """Whether no run of `store` that comes before `load` in a run of `loop` writes the element that is read."""
@@ -79,14 +79,14 @@ class Dependence:
         if self.scopes.place[store.key] < self.scopes.place[load.key]:
             cases.append(None)
         pairs = list(zip(read, write, strict=True))
-        return all(any(self.apart(w, r, common, moves) for r, w in pairs) for moves in cases)
+        return all(any(self.disjoint(w, r, common, moves) for r, w in pairs) for moves in cases)
 
     def moves(self, array: str, region: Scope) -> bool:
         """Whether a name may be another array later in the same run of a region."""
-        home = self.scopes.home.get(array)
-        if home is None or self.scopes.merged(array):
+        scope = self.scopes.scope_of.get(array)
+        if scope is None or self.scopes.merged(array):
             return True
-        return any(loop is not region and loop.inside(region) for loop in home.loops())
+        return any(loop is not region and loop.inside(region) for loop in scope.loops())
 
     def element(self, array: str, index: tuple[Expr, ...]) -> tuple[str, list[Sum | None]]:
         """The array that a view, or a view of a view, is of, and the subscripts of an element in it."""
@@ -124,7 +124,7 @@ class Dependence:
             return None
         return first.plus(sub.times(stride))
 
-    def apart(self, first: Sum | None, second: Sum | None, common: list[Scope], moves: Scope | None) -> bool:
+    def disjoint(self, first: Sum | None, second: Sum | None, common: list[Scope], moves: Scope | None) -> bool:
         """Whether two subscripts differ when a loop has moved on to the second, and those outside it have not.
 
         common  the loops around both, innermost first
@@ -134,8 +134,8 @@ class Dependence:
         if not self.integers.never_negative(first, here) or not self.integers.never_negative(second, here):
             return False
         if moves is None:
-            return self.integers.never_meet(first, second, common)
-        return isinstance(moves.owner, For) and self.integers.apart(first, second, moves.owner, later=True)
+            return self.integers.never_equal(first, second, common)
+        return isinstance(moves.owner, For) and self.integers.disjoint(first, second, moves.owner, later=True)
 
     def affine(self, atom: Atom) -> Affine | None:
         """An index as a name plus a number, following single definitions."""

@@ -57,7 +57,7 @@ class Integers:
         beside  another integer that has a value then
         given   integers that are not below zero then
         """
-        if number is None or not self.stands(number, here) or not self.stands(beside, here):
+        if number is None or not self.defined_once(number, here) or not self.defined_once(beside, here):
             return False
         if not number.terms:
             return number.number >= 0
@@ -70,7 +70,7 @@ class Integers:
 
     def different(self, first: Sum | None, second: Sum | None, here: Scope | None = None) -> bool:
         """Whether two integers are never equal, names having one value each."""
-        if first is None or second is None or not self.stands(first, here) or not self.stands(second, here):
+        if first is None or second is None or not self.defined_once(first, here) or not self.defined_once(second, here):
             return False
         apart = first.plus(second, -1)
         key = ("different", first, second, here)
@@ -78,13 +78,13 @@ class Integers:
             self._answers[key] = _never_zero(apart, self.known([first, second], here))
         return self._answers[key]
 
-    def never_meet(self, first: Sum | None, second: Sum | None, around: list[Scope]) -> bool:
+    def never_equal(self, first: Sum | None, second: Sum | None, around: list[Scope]) -> bool:
         """Whether two integers are never equal in one iteration of each of the loops `around`, innermost first.
 
         Names that are set in other loops may be those of any iteration.
         """
         here = around[0] if around else self.scopes.root
-        if first is None or second is None or not self.stands(first, here) or not self.stands(second, here):
+        if first is None or second is None or not self.defined_once(first, here) or not self.defined_once(second, here):
             return False
         key = ("meet", first, second, here)
         if key not in self._answers:
@@ -98,16 +98,16 @@ class Integers:
 
     def _shared(self, name: str, here: Scope) -> bool:
         """Whether a name has one value while an iteration of the loops around a region runs."""
-        home = self.scopes.home.get(name)
-        return home is None or all(here.inside(loop) for loop in home.loops())
+        scope = self.scopes.scope_of.get(name)
+        return scope is None or all(here.inside(loop) for loop in scope.loops())
 
     def _set_in(self, name: str, body: Scope) -> bool:
         """Whether a name may be another one in another iteration of a loop."""
-        home = self.scopes.home.get(name)
+        scope = self.scopes.scope_of.get(name)
         scopes = (self.scopes.of[made.key] for made in self.scopes.defs.get(name, ()))
-        return home is not None and (home.inside(body) or any(region.inside(body) for region in scopes))
+        return scope is not None and (scope.inside(body) or any(region.inside(body) for region in scopes))
 
-    def apart(self, first: Sum | None, second: Sum | None, loop: For, later: bool = False) -> bool:
+    def disjoint(self, first: Sum | None, second: Sum | None, loop: For, later: bool = False) -> bool:
         """Whether two integers are never equal in two different iterations of a loop, or the second one in a later
         iteration.
         """
@@ -116,14 +116,14 @@ class Integers:
         if first is None or second is None or step is None or body is None:
             return False
         (here,) = body
-        if not all(self.stands(sum_, here) for sum_ in (first, second, step)):
+        if not all(self.defined_once(sum_, here) for sum_ in (first, second, step)):
             return False
         key = ("apart", first, second, here, later)
         if key not in self._answers:
-            self._answers[key] = self._apart(first, second, loop, step, here, later)
+            self._answers[key] = self._disjoint(first, second, loop, step, here, later)
         return self._answers[key]
 
-    def _apart(self, one: Sum, other: Sum, loop: For, step: Sum, here: Scope, later: bool) -> bool:
+    def _disjoint(self, one: Sum, other: Sum, loop: For, step: Sum, here: Scope, later: bool) -> bool:
         ahead = Sum.of(_AHEAD)
         facts = self.known([other, step], here)
         names = {name for sum_ in (other, *facts) for name in sum_.names()}
@@ -177,9 +177,9 @@ class Integers:
     def bound(self, number: Expr, reader: Stmt) -> Sum | None:
         """A number that a statement reads, as a sum; None if one of its names may be another one later."""
         sum_ = self.sum(number)
-        return sum_ if sum_ is not None and self.stands(sum_, self.scopes.of.get(reader.key)) else None
+        return sum_ if sum_ is not None and self.defined_once(sum_, self.scopes.of.get(reader.key)) else None
 
-    def stands(self, sum_: Sum, here: Scope | None) -> bool:
+    def defined_once(self, sum_: Sum, here: Scope | None) -> bool:
         """Whether the names of a sum have one value from where they are read to the end of an iteration."""
         for name in sum_.names():
             carriers = self.carriers(name)
@@ -233,7 +233,7 @@ class Integers:
             if loop is not None and not isinstance(loop.step, Const):
                 stepping.append(loop)
             for fact in facts:
-                if self.stands(fact, here):
+                if self.defined_once(fact, here):
                     found.append(fact)
                     pending += sorted(fact.names() - seen)
         for loop in stepping:
@@ -315,7 +315,7 @@ class Integers:
         for sign in (1, -1):
             # less than one
             if contradict([step.times(-sign), *known]):
-                return [fact for fact in self._within(loop, step, sign > 0) if self.stands(fact, here)]
+                return [fact for fact in self._within(loop, step, sign > 0) if self.defined_once(fact, here)]
         return []
 
 

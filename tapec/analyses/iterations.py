@@ -88,19 +88,19 @@ class Iterations:
 
     # order
 
-    def commute(self, loop: For) -> bool:
+    def is_parallel(self, loop: For) -> bool:
         """Whether the iterations of a loop can run in any order, up to the order of summation."""
         known = self._facts.commuting.get(loop.key)
         if known is not None and known[0] is loop:
             return known[1]
-        found = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
+        found = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.conflict(loop) is None
         self._facts.commuting[loop.key] = loop, found
         return found
 
     def share_nothing(self, loop: For) -> bool:
         """Whether the iterations of a loop can run in any order, and no two of them add to the same element."""
         anyhow = self.free_of_effects(loop.body) and self.handed_on(loop) is None
-        return anyhow and self.meeting(loop, adding=True) is None
+        return anyhow and self.conflict(loop, adding=True) is None
 
     def free_of_effects(self, body: Block) -> bool:
         """Whether the order in which a block's runs happen shows in values alone."""
@@ -181,7 +181,7 @@ class Iterations:
         first, second = (isinstance(arg, Name) and arg.id in sums for arg in value.args)
         return first != second and (first or value.fn == "+")
 
-    def meeting(self, loop: For, adding: bool = False) -> Access | None:
+    def conflict(self, loop: For, adding: bool = False) -> Access | None:
         """An access to elements that another iteration reads or overwrites, too; None if there is none.
 
         adding  whether iterations meet, too, that only add to an element
@@ -191,7 +191,7 @@ class Iterations:
         for group in self.groups(loop.body):
             kinds = {access.kind for access in group}
             apart = self.aliases.find(group[0].array) in made or kinds in harmless
-            if not apart and not self.elements_apart(loop, group):
+            if not apart and not self.elements_disjoint(loop, group):
                 return next(access for access in group if access.kind != "load")
         return None
 
@@ -207,7 +207,7 @@ class Iterations:
                 if near and access.array not in group[0]:
                     if written is None:
                         written = frozenset(written_in(body))
-                    near = [one for one in near if not self.new_apart(access, one, written)]
+                    near = [one for one in near if not self.new_disjoint(access, one, written)]
                 if near:
                     arrays |= group[0]
                     joined += group[1]
@@ -222,7 +222,7 @@ class Iterations:
             return False
         return first == second or self._facts.buffers.get(first, 0) != self._facts.buffers.get(second, -1)
 
-    def new_apart(self, first: Access, second: Access, written: frozenset[str]) -> bool:
+    def new_disjoint(self, first: Access, second: Access, written: frozenset[str]) -> bool:
         """Whether an array is new in an iteration of a loop around two accesses, and the other one is not.
 
         written  names that are set where the two may meet
@@ -259,7 +259,7 @@ class Iterations:
         self._facts.made[first] = body, found
         return found
 
-    def elements_apart(self, loop: For, group: list[Access]) -> bool:
+    def elements_disjoint(self, loop: For, group: list[Access]) -> bool:
         """Whether no iteration touches an element that another one stores, of one array or of views of it."""
         indexed = [(one.array, one.index) for one in group if one.index is not None]
         written = written_in(loop.body)
@@ -281,7 +281,7 @@ class Iterations:
             for other, (_, others) in zip(group[place:], elements[place:], strict=True)
             if one.kind != "load" or other.kind != "load"
         }
-        return all(self._apart(loop, subs, others) for subs, others in pairs)
+        return all(self._disjoint(loop, subs, others) for subs, others in pairs)
 
     def _whole(self, array: str) -> bool:
         """Whether what an array may share memory with is the same array: names for arrays as they were made."""
@@ -294,13 +294,13 @@ class Iterations:
                 return False
         return True
 
-    def _apart(self, loop: For, subs: tuple[Sum | None, ...], others: tuple[Sum | None, ...]) -> bool:
+    def _disjoint(self, loop: For, subs: tuple[Sum | None, ...], others: tuple[Sum | None, ...]) -> bool:
         """Whether subscripts differ in different iterations, on one axis at least, and none counts from the end."""
         integers = self.dependence.integers
         (here,) = self.scopes.body.get(loop.key, (None,))
         for one, other in zip(subs, others, strict=True):
             counted = integers.never_negative(one, here) and integers.never_negative(other, here)
-            if counted and integers.apart(one, other, loop):
+            if counted and integers.disjoint(one, other, loop):
                 return True
         return False
 

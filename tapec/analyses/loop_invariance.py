@@ -66,7 +66,7 @@ class Invariance:
                     pending += filter(self.holds, self.iterations.scopes.defs.get(name, ()))
         return found
 
-    def all_alike(self, found: set[int], array: str = "") -> bool:
+    def all_invariant(self, found: set[int], array: str = "") -> bool:
         """Whether statements, with all that they need, do in every iteration what they do in the first, and do it
         there.
 
@@ -76,9 +76,9 @@ class Invariance:
         # behind a check there may be elements that are not there where it would have raised an error
         if any(self.place[stmt.key] >= self._first_raise and _is_element(stmt) for stmt in stmts):
             return False
-        return all(self._is_alike(stmt, found, array) for stmt in stmts)
+        return all(self._is_invariant(stmt, found, array) for stmt in stmts)
 
-    def _is_alike(self, stmt: Stmt, found: set[int], array: str) -> bool:
+    def _is_invariant(self, stmt: Stmt, found: set[int], array: str) -> bool:
         match stmt:
             case Store(array=stored) if stored == array:
                 pass

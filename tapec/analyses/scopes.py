@@ -1,6 +1,6 @@
-"""Where statements and names live: the tree of blocks, and each name's home in it.
+"""Where statements and names live: the tree of blocks, and each name's scope in it.
 
-A region is the function's body, a loop's body or a branch of an `if`.  The home of a name is the
+A region is the function's body, a loop's body or a branch of an `if`.  The scope of a name is the
 innermost region that holds all its assignments; within one run of that region the name, once
 set, keeps its value, except that a loop's merge names change from iteration to iteration.
 """
@@ -60,7 +60,7 @@ class Scopes:
     body[key]   scopes of a statement's own blocks, in order
     of[key]     the region that a statement stands in
     place[key]  position in program order
-    home[name]  see the module
+    scope[name]  see the module
     defs[name]  the statements that assign a name; parameters have none
     below[name] what the places in a parameter are below, where that is known
     """
@@ -69,7 +69,7 @@ class Scopes:
     body: dict[int | None, tuple[Scope, ...]] = field(default_factory=dict)
     of: dict[int | None, Scope] = field(default_factory=dict)
     place: dict[int | None, int] = field(default_factory=dict)
-    home: dict[str, Scope] = field(default_factory=dict)
+    scope_of: dict[str, Scope] = field(default_factory=dict)
     defs: dict[str, list[Stmt]] = field(default_factory=dict)
     params: frozenset[str] = frozenset()
     below: dict[str, Below] = field(default_factory=dict)
@@ -85,10 +85,10 @@ class Scopes:
 
     def loop_of(self, name: str) -> Scope | None:
         """For a merge name that a loop carries, that loop's body."""
-        home = self.home[name]
+        scope = self.scope_of[name]
         for stmt in self.defs.get(name, ()):
             region: Scope = self.of[stmt.key]
-            inner = [r for r in region.ancestors() if r.inside(home) and r is not home and r.is_loop]
+            inner = [r for r in region.ancestors() if r.inside(scope) and r is not scope and r.is_loop]
             if inner:
                 return inner[-1]
         return None
@@ -99,7 +99,7 @@ def scopes(function: Function) -> Scopes:
     root = Scope(function.body, None, None, 0)
     result = Scopes(root, params=frozenset(function.params))
     for param in function.params:
-        result.home[param] = root
+        result.scope_of[param] = root
         result.defs[param] = []
         type_ = function.types.get(param)
         if isinstance(type_, Array) and type_.below is not None:
@@ -109,7 +109,7 @@ def scopes(function: Function) -> Scopes:
 
 
 def _visit(result: Scopes, region: Scope) -> None:
-    of, place, homes = result.of, result.place, result.home
+    of, place, scopes_of = result.of, result.place, result.scope_of
     for stmt in region.block:
         key = stmt.key
         assert key not in of, "a statement stands at two places"
@@ -119,14 +119,14 @@ def _visit(result: Scopes, region: Scope) -> None:
         inner = tuple([Scope(block, region, stmt, region.depth + 1) for block in inside]) if inside else ()
         result.body[key] = inner
         # a loop's variable belongs to its body
-        home = inner[0] if type(stmt) is For else region
+        scope = inner[0] if type(stmt) is For else region
         for name in writes(stmt):
-            known = homes.get(name)
+            known = scopes_of.get(name)
             if known is None:
-                homes[name] = home
+                scopes_of[name] = scope
                 result.defs.setdefault(name, []).append(stmt)
             else:
-                homes[name] = home if known is home else common(known, home)
+                scopes_of[name] = scope if known is scope else common(known, scope)
                 result.defs[name].append(stmt)
         for child in inner:
             _visit(result, child)

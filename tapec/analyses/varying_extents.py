@@ -18,7 +18,7 @@ Of the result of a function that it does not know, Numba assumes nothing; so num
 
 from __future__ import annotations
 
-from tapec.analyses.aliases import ALLOCATIONS, AS_LARGE, PRODUCTS
+from tapec.analyses.aliases import ALLOCATIONS, PRODUCTS, as_large
 from tapec.analyses.scopes import scopes
 from tapec.syntax.core import Assign, Const, Expr, For, Function, Name, Op, Push, Stmt, walk, writes
 from tapec.syntax.linear import Sum
@@ -94,7 +94,7 @@ class VaryingExtents:
         return next((name for name in numbers if self.joins(name, compared)), None)
 
     def carried(self, name: str) -> bool:
-        return name in self.scopes.home and self.scopes.loop_of(name) is not None
+        return name in self.scopes.scope_of and self.scopes.loop_of(name) is not None
 
     def on_carried(self, size: Sum) -> bool:
         return any(map(self.carried, self.refuted & self.depends(size)))
@@ -213,8 +213,8 @@ class VaryingExtents:
                 return self.size(sizes[axis])
             case Op(fn="reshape", args=(_, *sizes)) if sizes[axis] != Const(-1):
                 return self.size(sizes[axis])
-            case Op(fn=fn, args=args) if fn in AS_LARGE and isinstance(operand := args[AS_LARGE[fn]], Name):
-                return self.extent(operand.id, axis)
+            case Op() as value if (operand := as_large(value)) is not None:
+                return self.extent(operand, axis)
             case Op(fn="pop", args=(Name(id=stack),)) if stack in self.one:
                 return self.extent(stack, axis)
             case Op(fn="transpose", args=(Name(id=array),)):

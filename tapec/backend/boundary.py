@@ -39,28 +39,12 @@ class Boundary:
                     label += "_"
                 self.labels.append(label)
                 if isinstance(tree, tuple | Pair):
-                    self.unpack += _taken_apart(tree, label)
+                    self.unpack += taken_apart(tree, label)
 
     def of_residuals(self, labels: list[str], unpack: list[str]) -> Boundary:
         """The boundary of a pullback, whose parameters are tuples of residuals; results stay as they are."""
         made = copy.copy(self)
         made.labels, made.unpack = labels, unpack
-        return made
-
-    def with_vector(self, positions: tuple[int, ...], single: bool, names: dict[str, str]) -> Boundary:
-        """The boundary with a last parameter: a name for each source, in the structure of a gradient."""
-        made = copy.copy(self)
-        tree = tuple(_renamed(self.trees[position][0], names) for position in positions)
-        target: Any = tree[0] if single else tree
-        made.unpack = list(self.unpack)
-        if isinstance(target, str):
-            made.labels = [*self.labels, target]
-        else:
-            label = "v"
-            while label in names.values() or label in self.labels:
-                label += "_"
-            made.labels = [*self.labels, label]
-            made.unpack += _taken_apart(target, label)
         return made
 
     def _tree(self, argument: Any, remaining: list[str]) -> Any:
@@ -208,7 +192,7 @@ def combined(structure: Any, re: str, im: str) -> str:
     return put_together(structure[1].dtype, isinstance(structure[1], Array), re, im)
 
 
-def _taken_apart(tree: Any, label: str) -> list[str]:
+def taken_apart(tree: Any, label: str) -> list[str]:
     """The statements that name the numbers and arrays in the argument `label`."""
     if isinstance(tree, Pair):
         return tree.taken_apart(label)
@@ -253,9 +237,10 @@ def _kinds(tree: Any, argument: Any) -> list[tuple[str, Any]]:
     return [found for item, inner in zip(tree, argument.items, strict=True) for found in _kinds(item, inner)]
 
 
-def _renamed(tree: Any, names: dict[str, str]) -> Any:
+def renamed(tree: Any, names: dict[str, str]) -> Any:
+    """A tree with other names."""
     if isinstance(tree, tuple):
-        return tuple(_renamed(item, names) for item in tree)
+        return tuple(renamed(item, names) for item in tree)
     if isinstance(tree, Pair):
         return Pair(names[tree.re], names[tree.im])
     return None if tree is None else names[tree]

@@ -6,7 +6,7 @@ import inspect
 import itertools
 import linecache
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapec.errors import UnsupportedType
@@ -14,11 +14,13 @@ from tapec.errors import UnsupportedType
 _serial = itertools.count(1)
 
 
-def signature_function(function: types.FunctionType, name: str, doc: str, extra: str = "") -> types.FunctionType:
+def signature_function(
+    function: types.FunctionType, name: str, doc: str, extra: Sequence[str] = ()
+) -> types.FunctionType:
     """A function with the signature of `function`, for Numba to fold keyword arguments by.
 
     Numba knows no keyword-only parameters: here they are ordinary ones, after the others; their names are in
-    `keyword_only`.  A last parameter of the name `extra` takes the defaults away.
+    `keyword_only`.  Last parameters of the names `extra` take the defaults away.
     """
     signature = inspect.signature(function, follow_wrapped=False)
     namespace: dict[str, Any] = {}
@@ -35,9 +37,10 @@ def signature_function(function: types.FunctionType, name: str, doc: str, extra:
             namespace[f"default_{param.name}"] = param.default
             text += f"=default_{param.name}"
         parts.append(text)
-    while extra in signature.parameters:
-        extra += "_"
-    parts += [extra] if extra else []
+    for one in extra:
+        while one in parts:
+            one += "_"
+        parts.append(one)
     exec(f"def made({', '.join(parts)}): pass", namespace)
     made: Any = namespace["made"]
     made.keyword_only = frozenset(p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY)

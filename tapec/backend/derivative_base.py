@@ -105,7 +105,7 @@ class Remade:
 
 
 def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> list[Any]:
-    """The arguments of a Hessian-vector product with the dicts of its vector in the order of those of the sources."""
+    """The arguments of a product with the dicts of its vector in the order of those of the sources."""
     positions, single = derivative.sources
     *own, vector = given
     if len(own) <= max(positions, default=0):
@@ -157,7 +157,7 @@ def call_structured(
     """Call a derivative with lists and dataclasses among the arguments; or what else is to be done with it."""
     given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
     known = {k: known_arguments.canonical(arg) for k, arg in enumerate(given) if known_arguments.is_known(arg)}
-    if request is not None and request.kind == "hvp":
+    if request is not None and request.kind in ("hvp", "gnvp"):
         given = _vectors_matched(derivative, request, given)
     converted = [
         OmittedArg(known[k]) if k in known else structured.plain(arg, names[min(k, len(names) - 1)])
@@ -176,8 +176,27 @@ def call_structured(
         result = then(derivative, known, converted)
     if then is not called:
         return result
+    return _result_like(derivative, request, result, given)
+
+
+def _result_like(derivative: Any, request: Request, result: Any, given: list[Any]) -> Any:
+    """What a derivative returned, in the structures of the arguments that a call gave."""
+    inner = derivative._recipe[1]
+    back = functools.partial(
+        structured.returned, given=given[: request.count], derivative=inner if isinstance(inner, Remade) else None
+    )
+    kind, has_aux = request.kind, request.options.has_aux
+    if kind == "primal":
+        return back(result)
+    if kind == "jvp":
+        result = tuple(map(back, result))
+    elif kind == "vjp" or (kind == "value_and_grad" and has_aux):
+        result = back(result[0]), result[1]
     positions, single = derivative.sources
-    return structured.result_like(request.kind, result, [given[position] for position in positions], single)
+    sources = [given[position] for position in positions]
+    if kind == "grad" and has_aux:
+        return structured.result_like(kind, result[0], sources, single), back(result[1])
+    return structured.result_like(kind, result, sources, single)
 
 
 def _packed_result(

@@ -16,7 +16,12 @@ KINDS = {
     "jacfwd": "The Jacobian of {} with respect to {}, column by column.",
     "jacrev": "The Jacobian of {} with respect to {}, row by row.",
     "hessian": "The Hessian of {} with respect to {}.",
+    "jvp": "The value of {}, and its tangent for tangents of {}, which are the last arguments.",
+    "vjp": "The value of {}, and the adjoints of {} for a cotangent, which is the last argument.",
     "hvp": "The Hessian of {} with respect to {}, times a vector, which is the last argument.",
+    "hessp": "The Hessian of {} with respect to {}, times a vector, which is the argument behind that.",
+    "hessian_diag": "The diagonal of the Hessian of {} with respect to {}.",
+    "gnvp": "The transposed Jacobian of {} with respect to {}, times the Jacobian, times a vector, the last argument.",
 }
 
 

@@ -26,6 +26,7 @@ from numba.core import types as nt
 from numba.core.dispatcher import Dispatcher
 
 from tapec.frontend.jitted import Jitted, callback_function, of_callback, of_ufunc
+from tapec.frontend.opaque_calls import registered
 from tapec.frontend.source import undecorated
 from tapec.frontend.vectorised import function_of
 from tapec.options import Options
@@ -310,6 +311,8 @@ class Walk:
     def _named(self, obj: Any) -> None:
         """A function, class, module, or something made of those."""
         own = getattr(type(obj), "__tapec_key__", None)
+        if registered(obj) is not None:
+            raise Uncacheable(f"{obj!r} has been given a derivative")
         if own is not None:
             self.feed("keyed", type(obj).__qualname__)
             self.value(own(obj))

@@ -28,7 +28,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
 )
-from tapec.syntax.custom_rule import Custom
+from tapec.syntax.custom_rule import Custom, Opaque
 
 # what a wide function tells LLVM
 WIDE = "tapec_runtime.wide_vectors()"
@@ -300,9 +300,11 @@ class _Writer:
                 self.lines.append(f"{pad}raise {exception}({_list(args)})")
             case Print(args=args):
                 self.lines.append(f"{pad}print({_list(args)})")
+            case Call(targets=targets, function=Custom(), args=args):
+                self.lines.append(f"{pad}{', '.join(targets)} = {_list(args[: len(targets)])}")
             case Call(targets=targets, function=function, args=args):
                 call = _primary(function, args)
-                left = ", ".join(targets) + ("," if len(targets) == 1 and "." in function else "")
+                left = ", ".join(targets) + ("," if len(targets) == 1 and _gives_tuple(function) else "")
                 self.lines.append(f"{pad}{left} = {call}" if targets else f"{pad}{call}")
             case Return(values=values):
                 self.lines.append(f"{pad}return {_list(values)}".rstrip())
@@ -319,6 +321,11 @@ class _Writer:
         elif orelse:
             self.lines.append(f"{pad}else:")
             self.block(orelse, depth + 1)
+
+
+def _gives_tuple(function: str) -> bool:
+    """Whether a called function returns a tuple of one, too."""
+    return "." in function or isinstance(function, Opaque)
 
 
 def _negative(expr: Expr) -> Expr | None:

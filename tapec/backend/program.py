@@ -6,7 +6,7 @@ Nothing here needs the compiler: a program that is found in the cache runs witho
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UnsupportedType, UsageError
@@ -28,7 +28,6 @@ class Program:
     core       the core function that was printed, before parts of it became `kernels`
     lowered    the primal it came from
     params     the labels of the function's parameters
-    seeds      the labels of those that hold tangents or cotangents
     prelude    the recursive functions that `source` calls, compiled on their own
     options    what it was compiled with
     form       which of several forms it is alone, by its position; None for all that there are
@@ -41,7 +40,6 @@ class Program:
     core: Function
     lowered: Lowered
     params: tuple[str, ...] = ()
-    seeds: tuple[str, ...] = field(default=())
     prelude: str = ""
     options: Options = DEFAULT
     form: int | None = None
@@ -70,6 +68,12 @@ class Program:
     def text(self) -> str:
         """The prelude and the source."""
         return f"{self.prelude}\n\n{self.source}" if self.prelude else self.source
+
+    def named(self, name: str) -> Program:
+        """The program with its function under another name."""
+        head = f"def {self.name}("
+        assert self.source.startswith(head)
+        return replace(self, name=name, source=f"def {name}({self.source.removeprefix(head)}")
 
 
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
@@ -100,3 +104,19 @@ def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...]
         else:
             raise UsageError(f"wrt must be a position, a name, or a tuple of those, not {one!r}")
     return tuple(positions), single
+
+
+def directions(function: types.FunctionType, kind: str, wrt: Any) -> tuple[str, ...]:
+    """The names of what a derivative of some kind takes after the arguments: tangents, a cotangent or a vector."""
+    if kind in ("hvp", "gnvp"):
+        return ("v",)
+    if kind == "vjp":
+        return ("cotangent",)
+    if kind != "jvp":
+        return ()
+    names = list(parameters(function))
+    positions, _ = resolve_wrt(function, wrt)
+    labels = [names[one] if one < len(names) else f"argument_{one}" for one in positions]
+    if twice := next((label for k, label in enumerate(labels) if label in labels[:k]), None):
+        raise UsageError(f"wrt names `{twice}` twice", hint="an argument has one tangent")
+    return tuple(f"{label}_dot" for label in labels)

@@ -15,6 +15,11 @@ class Same:
     position: int
 
 
+def resolved(types_: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The types of arguments, each by itself."""
+    return tuple(types_[one.position] if isinstance(one, Same) else one for one in types_)
+
+
 def identical(args: list[Any]) -> dict[int, int]:
     """For each argument that is the same view as an earlier one, the position of that one."""
     found: dict[int, int] = {}

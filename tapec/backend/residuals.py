@@ -14,11 +14,15 @@ import numpy as np
 
 def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """`values` with all arrays copied; those that share memory do so in the copies, byte by byte."""
+    if not values:
+        return values
     return _replaced(values, _ranges(values))
 
 
 def apart(values: tuple[Any, ...], others: Iterable[Any]) -> tuple[Any, ...]:
     """`values` with copies of those arrays that share memory with one of `others`."""
+    if not values:
+        return values
     others = [a for a in others if isinstance(a, np.ndarray)]
     arrays = [v for v in values if isinstance(v, np.ndarray)]
     if not any(np.may_share_memory(mine, other) for mine in arrays for other in others):

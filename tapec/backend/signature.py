@@ -7,7 +7,7 @@ from typing import Any
 from numba.core import types as nt
 
 from tapec.backend.program import resolve_wrt
-from tapec.backend.repeated_arguments import Same
+from tapec.backend.repeated_arguments import Same, resolved
 from tapec.errors import UnsupportedType, UsageError
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import Complex, SameAs, Static, Tup
@@ -81,9 +81,7 @@ def check_vector(
 ) -> None:
     """UsageError if the vector of a Hessian-vector product has not the structure of the gradient."""
     positions, single = resolve_wrt(function, wrt)
-    every = (*numba_types, *vectors)
-    # an array that is passed twice has its type where it stands first
-    known = [every[one.position] if isinstance(one, Same) else one for one in every]
+    known = resolved((*numba_types, *vectors))
     chosen = [known[position] for position in positions if position < len(numba_types)]
     for vector in known[len(numba_types) :]:
         parts: list[Any] = [vector] if single else _items(vector)

@@ -42,9 +42,10 @@ class Reads:
     @property
     def changed(self) -> bool:
         """Whether a value is another one now, or has another content, or a function is made of something else."""
-        return any(_state(read(owner, name)) != state for owner, name, _, state in self._known) or any(
-            one.changed for one in self._functions
-        )
+        for owner, name, _, state in self._known:
+            if _state(read(owner, name)) != state:
+                return True
+        return any([one.changed for one in self._functions])
 
 
 def _is_librarys(owner: Any) -> bool:

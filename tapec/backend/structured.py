@@ -110,7 +110,7 @@ def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any
     """The result of a derivative of some kind, with its gradients in the structure of their sources."""
     if kind in ("jacobian", "jacfwd", "jacrev", "hessian"):
         return _blocks_like(result, {_class_of(source): source for source in sources})
-    if kind not in ("grad", "value_and_grad", "vjp", "hvp"):
+    if kind not in ("grad", "value_and_grad", "vjp", "hvp", "hessp", "gnvp", "hessian_diag"):
         return result
     gradients = result[1] if kind in ("value_and_grad", "vjp") else result
     if single:
@@ -125,6 +125,8 @@ def returned(value: Any, given: Sequence[Any], derivative: Any = None) -> Any:
 
     derivative  the function, if it is a derivative, whose results have the structure of their sources
     """
+    if type(value) in LEAVES:
+        return value
     if derivative is not None:
         positions, single = derivative.sources
         if all(position < len(given) for position in positions):

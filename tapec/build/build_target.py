@@ -17,8 +17,11 @@ from tapec.errors import UsageError
 from tapec.options import DEFAULT, Options
 
 KINDS = ("source", "library", "extension")
-# as in `pipeline.KINDS`; those that need no adjoint of a result whose shape the caller cannot know
-MODES = ("value_and_grad", "grad", "jvp", "hvp", "primal", "jacobian", "jacfwd", "jacrev", "hessian")
+# as in `pipeline.KINDS` and `composed.KINDS`
+MODES = (
+    *("value_and_grad", "grad", "jvp", "vjp", "hvp", "gnvp", "hessian_diag", "primal"),
+    *("jacobian", "jacfwd", "jacrev", "hessian"),
+)
 # what runs on every processor of the architecture
 BASELINE = "baseline"
 
@@ -91,7 +94,7 @@ def derive(targets: Iterable[Target], root: Path = Path(), contiguous: bool = Fa
     raises  TapecError (see tapec.errors) for a function that is not found or not differentiable
     """
     from tapec.loading import load
-    from tapec.products import plain_function
+    from tapec.plain_functions import plain_function
     from tapec.signatures import from_annotations, parse
 
     # a file is run anew whenever it is loaded, and then has other functions
@@ -109,9 +112,9 @@ def derive(targets: Iterable[Target], root: Path = Path(), contiguous: bool = Fa
 
 def derive_function(target: Target, function: types.FunctionType, signature: tuple[Any, ...]) -> DerivedTarget:
     """Generate the derivative that a target asks for, of a function at hand, for Numba types of its arguments."""
+    from tapec.api import program_of
     from tapec.backend.signature import arguments
     from tapec.frontend.source import parameters
-    from tapec.pipeline import build
 
     own = parameters(function)
     labels = list(own)
@@ -122,8 +125,8 @@ def derive_function(target: Target, function: types.FunctionType, signature: tup
             f"{len(labels)} parameters",
             hint="give one type for each parameter",
         )
-    program = build(function, arguments(signature, labels), target.mode, target.wrt, target.options)
-    program = named(program, target.name or program.name)
+    program = program_of(function, arguments(signature, labels), target.mode, target.wrt, target.options)
+    program = program.named(target.name or program.name)
     extra = _extra(target, function, program, signature)
     types_ = (*signature, *extra)
     return DerivedTarget(replace(target, name=program.name), function, program, types_, len(signature))
@@ -142,22 +145,31 @@ def _in_c_order(numba_type: Any) -> Any:
 
 
 def _extra(target: Target, function: types.FunctionType, program: Program, signature: tuple[Any, ...]) -> list[Any]:
-    """The types of what a derivative takes after the function's own arguments: tangents, or a vector."""
+    """The types of what a derivative takes after the function's own arguments: tangents, a cotangent, or a vector."""
+    if target.mode == "vjp":
+        return [_cotangent(program.lowered.result)]
+    if target.mode not in ("jvp", "hvp", "gnvp"):
+        return []
+    positions, single = resolve_wrt(function, target.wrt)
+    moving = [signature[position] for position in positions]
+    if target.mode == "jvp" or single:
+        return moving
+    from numba.core import types as nt
+
+    return [nt.Tuple(moving)]
+
+
+def _cotangent(result: Any) -> Any:
+    """The Numba type of the cotangent of a result; none where there is no float."""
+    from numba.core import types as nt
+
     from tapec.frontend.numba_types import to_numba
 
-    if target.mode == "jvp":
-        return [to_numba(program.core.types[seed]) for seed in program.seeds]
-    if target.mode == "hvp":
-        from numba.core import types as nt
-
-        positions, single = resolve_wrt(function, target.wrt)
-        vectors = [signature[position] for position in positions]
-        return [vectors[0] if single else nt.Tuple(vectors)]
-    return []
-
-
-def named(program: Program, name: str) -> Program:
-    """The program with its function under another name."""
-    head = f"def {program.name}("
-    assert program.source.startswith(head)
-    return replace(program, name=name, source=f"def {name}({program.source.removeprefix(head)}")
+    if result is None:
+        return nt.none
+    if result[0] in ("tuple", "list"):
+        return nt.Tuple([_cotangent(item) for item in result[2]])
+    if result[0] == "complex":
+        kind: Any = getattr(nt, result[1].dtype)
+        return nt.Array(kind, result[1].ndim, "A") if hasattr(result[1], "ndim") else kind
+    return to_numba(result[1]) if result[1].is_float else nt.none

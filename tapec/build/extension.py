@@ -13,7 +13,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from tapec.build.build_target import Output, derive, named
+from tapec.build.build_target import Output, derive
 from tapec.build.c_header import REFUSALS, HeaderError
 from tapec.build.files import place
 from tapec.build.interface import ParameterGroup, Tree
@@ -149,7 +149,7 @@ def build_extension(output: Output, folder: Path) -> list[Path]:
     chosen = processor(output.cpu)
     derived = derive((suited(target, chosen) for target in output.targets), output.root)
     # names of the user's might be those of C functions
-    entries = [replace(one, program=named(one.program, f"entry_{k}")) for k, one in enumerate(derived)]
+    entries = [replace(one, program=one.program.named(f"entry_{k}")) for k, one in enumerate(derived)]
     native = compile_native(output.name, entries, chosen, exported=False, own_linear=True)
     pairs = zip(derived, native.interfaces, strict=True)
     methods = methods_of([Wrapper(k, prototype_of(*pair)) for k, pair in enumerate(pairs)])

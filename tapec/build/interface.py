@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tapec.backend.program import resolve_wrt
 from tapec.build.boundary_values import Block, Foreign, Form, Nothing, Number, Sequence, form_of
@@ -187,7 +187,7 @@ def gradient_sources(derived: DerivedTarget) -> tuple[Parameter, ...]:
     """
     maker = _Maker(derived, Nothing())
     _, sources, _ = maker.leading()
-    if derived.target.mode not in ("grad", "value_and_grad", "hvp"):
+    if derived.target.mode not in ("grad", "value_and_grad", "vjp", "hvp", "gnvp", "hessian_diag"):
         return ()
     return tuple(maker.parameters[leaf] for source in sources for leaf in leaves_of(source))
 
@@ -211,7 +211,7 @@ class _Maker:
     def leading(self) -> tuple[list[tuple[str, Tree]], list[Tree], bool]:
         """The arguments' trees, those of the sources, and whether `wrt` named a single one."""
         program, target = self.derived.program, self.derived.target
-        written = written_parameters(program.lowered)
+        written = program.lowered.written
         arguments: list[tuple[str, Tree]] = []
         for label, kind in zip(program.params, self.derived.arguments, strict=True):
             arguments.append((label, self.argument(form_of(kind), label, label)))
@@ -223,14 +223,14 @@ class _Maker:
         trees = dict(arguments)
         positions, single = resolve_wrt(self.derived.function, target.wrt)
         sources = [trees[program.params[p]] for p in positions]
-        self.tie(target.mode, sources)
+        self.tie(target.mode, arguments, sources)
         return arguments, sources, single
 
-    def tie(self, mode: str, sources: list[Tree]) -> None:
+    def tie(self, mode: str, arguments: list[tuple[str, Tree]], sources: list[Tree]) -> None:
         """Tangents, and the vector of `hvp`, have the shapes of their sources."""
-        if mode not in ("jvp", "hvp"):
+        if mode not in ("jvp", "hvp", "gnvp"):
             return
-        own = len(self.derived.program.lowered.function.params)
+        own = sum(len(list(leaves_of(tree))) for _, tree in arguments[: self.derived.own])
         leaves = list(dict.fromkeys(leaf for source in sources for leaf in leaves_of(source)))
         for k, leaf in zip(range(own, len(self.parameters)), leaves, strict=True):
             # what the function writes into a source, it writes into its tangent, too
@@ -259,7 +259,7 @@ class _Maker:
 
     def result(self, mode: str, sources: list[Tree], single: bool) -> Tree:
         """The leaves of what is returned, named after what they are."""
-        if mode in ("value_and_grad", "jvp"):
+        if mode in ("value_and_grad", "jvp", "vjp"):
             value_form, second = _items(self.returned)
             value = self.leaf(value_form, "value", "value", None)
             if mode == "jvp":
@@ -267,8 +267,10 @@ class _Maker:
             return ParameterGroup((value, self.gradients(second, sources, single, "grad", "gradient")))
         if mode == "grad":
             return self.gradients(self.returned, sources, single, "grad", "gradient")
-        if mode == "hvp":
+        if mode in ("hvp", "gnvp"):
             return self.gradients(self.returned, sources, single, "product", "product")
+        if mode == "hessian_diag":
+            return self.gradients(self.returned, sources, single, "diagonal", "diagonal")
         name = "value" if mode == "primal" else "block"
         return self.leaf(self.returned, name, name, None)
 
@@ -338,17 +340,6 @@ def leaves_of(tree: Tree) -> Iterator[int]:
             yield from leaves_of(item)
     elif tree is not None:
         yield tree
-
-
-def written_parameters(lowered: Any) -> frozenset[str]:
-    """The core parameters whose memory the function may store into."""
-    from tapec.syntax.core import changed, walk
-
-    written: set[str] = set()
-    for stmt in walk(lowered.function.body):
-        for array in changed(stmt):
-            written |= lowered.roots.get(array, frozenset({array}))
-    return frozenset(written)
 
 
 def c_name(name: str) -> str:

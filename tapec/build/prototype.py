@@ -124,12 +124,12 @@ def prototype_of(derived: DerivedTarget, interface: Interface) -> Prototype:
     """The Python function of a target; its name and its parameters are those of the derivative from `tapec.grad`."""
     own = list(parameters(derived.function).values())
     variadic = any(one.kind is one.VAR_POSITIONAL for one in own)
-    # tangents, or a vector, must not follow a default
+    # tangents, a cotangent or a vector must not follow a default
     extra = derived.own < len(interface.arguments)
     arguments: list[Argument] = []
     for k, (label, tree) in enumerate(interface.arguments):
         if variadic or k >= derived.own:
-            arguments.append(Argument(_vector(own) if derived.target.mode == "hvp" else label, tree))
+            arguments.append(Argument(_vector(own) if derived.target.mode in ("hvp", "gnvp") else label, tree))
             continue
         default = REQUIRED if extra else own[k].default
         if default is not REQUIRED and not _fits(default, tree, interface.parameters):

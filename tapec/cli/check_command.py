@@ -43,7 +43,8 @@ def check(target: str, args: str, wrt: str | None, order: int, rtol: float | Non
     width = max(len(row.moved) for row in rows)
     click.echo(f"order  {'moved':<{width}}  {'forward':>22}  {'reverse':>22}  {'differences':>22}  agree")
     for row in rows:
-        figures = "  ".join(f"{figure:>22.15g}" for figure in (row.forward, row.reverse, row.differences))
+        found = (row.forward, row.reverse, row.differences)
+        figures = "  ".join(f"{'-':>22}" if figure is None else f"{figure:>22.15g}" for figure in found)
         click.echo(f"{row.order:>5}  {row.moved:<{width}}  {figures}  {'yes' if row.agrees else 'NO'}")
     if not all(row.agrees for row in rows):
         raise click.exceptions.Exit(1)
@@ -65,6 +66,6 @@ def _positions(function: object, wrt: str | None) -> tuple[int, ...] | None:
         return None
     from tapec.backend.program import resolve_wrt
     from tapec.cli.target_argument import sources
-    from tapec.products import plain_function
+    from tapec.plain_functions import plain_function
 
     return resolve_wrt(plain_function(function), sources(wrt))[0]

@@ -1,4 +1,4 @@
-"""`tapec grad`, `tapec jvp` and `tapec hvp`: the source of a derivative, written or compared with a file."""
+"""`tapec grad`, `tapec jvp` and others: the source of a derivative, written or compared with a file."""
 
 from __future__ import annotations
 
@@ -61,43 +61,50 @@ def grad(value: bool, **asked: Any) -> None:
     _emit("grad", "value_and_grad" if value else "grad", **asked)
 
 
-@click.command(
-    short_help="Print the directional derivative of TARGET.",
-    epilog="""\b
-    Examples:
-      tapec jvp chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
-    """
-)
-@target_options
-@_output_options
-@compiler_options
-@guarded
-def jvp(**asked: Any) -> None:
-    """Print the source of the directional derivative of TARGET (forward mode).
+# kind of derivative: what is printed, and what the printed function takes and returns
+_FURTHER = {
+    "jvp": (
+        "the directional derivative of TARGET (forward mode)",
+        "The function takes a tangent for each argument that `--wrt` names after the arguments, and returns the value "
+        "and its tangent.",
+    ),
+    "vjp": (
+        "the product of a cotangent and TARGET's Jacobian (reverse mode)",
+        "The function takes the cotangent after the arguments, and returns the value and the adjoints.",
+    ),
+    "hvp": (
+        "the product of TARGET's Hessian and a vector",
+        "The function takes the vector after the arguments.",
+    ),
+    "hessp": (
+        "the product of TARGET's Hessian and a vector, in SciPy's order",
+        "The function takes the vector after the argument that `--wrt` names.",
+    ),
+    "gnvp": (
+        "the Gauss-Newton product of TARGET's Jacobian and a vector",
+        "The function takes the vector after the arguments.",
+    ),
+    "hessian_diag": ("the diagonal of TARGET's Hessian", "The function takes the arguments."),
+    "jacobian": ("the Jacobian of TARGET", "The function takes the arguments."),
+    "hessian": ("the Hessian of TARGET", "The function takes the arguments."),
+}
 
-    The function takes a tangent for each argument that `--wrt` names after the arguments, and returns the value
-    and its tangent.
-    """
-    _emit("jvp", "jvp", **asked)
+
+def _further(kind: str, what: str, taken: str) -> click.Command:
+    """The command for one kind of derivative."""
+    name = kind.replace("_", "-")
+
+    def command(**asked: Any) -> None:
+        _emit(name, kind, **asked)
+
+    command.__doc__ = f"Print the source of {what}.\n\n{taken}"
+    example = f'tapec {name} chain.py:energy --wrt u --sig "f8[::1], f8[::1]" -o energy_{kind}.py'
+    decorated = target_options(_output_options(compiler_options(guarded(command))))
+    made = click.command(name, short_help=f"Print {what}.", epilog=f"\b\nExample:\n  {example}\n")
+    return made(decorated)
 
 
-@click.command(
-    short_help="Print the Hessian of TARGET times a vector.",
-    epilog="""\b
-    Examples:
-      tapec hvp chain.py:energy --wrt u --sig "f8[::1], f8[::1]" -o energy_hvp.py
-    """
-)
-@target_options
-@_output_options
-@compiler_options
-@guarded
-def hvp(**asked: Any) -> None:
-    """Print the source of the product of TARGET's Hessian and a vector.
-
-    The function takes the vector after the arguments.
-    """
-    _emit("hvp", "hvp", **asked)
+further = [_further(kind, *words) for kind, words in _FURTHER.items()]
 
 
 def _emit(

@@ -41,7 +41,7 @@ def report(
     from tapec.explanation.page import page
     from tapec.explanation.timing import named, timed
     from tapec.loading import load
-    from tapec.products import plain_function
+    from tapec.plain_functions import plain_function
 
     function = load(target)
     values = None if args is None else arguments_of(function, args)

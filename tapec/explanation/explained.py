@@ -15,6 +15,8 @@ from tapec.backend.program import Program
 from tapec.explanation.wording import Wording, operations
 from tapec.options import Keywords, Options, chosen
 from tapec.remarks import Remark, Remarks
+from tapec.syntax.core import walk
+from tapec.syntax.custom_rule import Opaque, called
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords
     notes.sort(key=lambda note: (note.file != wording.file, note.file, note.line))
     activity = wording.activity(wrt)
     variables = tuple(ExplainedVariable(*row) for row in wording.variables(activity, wrt))
-    limits = tuple(_limits(settings, notes))
+    limits = (*_limits(settings, notes), *_run_by_python(program, wording))
     memory = tuple(Allocation(*row) for row in wording.allocations())
     # passes that meet a loop twice say the same twice; what is stored twice takes room twice
     found = tuple(note for place, note in enumerate(notes) if note.formula or note not in notes[:place])
@@ -188,6 +190,18 @@ def _limits(options: Options, notes: list[ExplainedLine]) -> Iterator[str]:
     scalar = dict.fromkeys(note.place for note in notes if note.by == "vector_report" and "may not" in note.what)
     if scalar:
         yield f"loops that may not run on vectors: {', '.join(scalar)}"
+
+
+def _run_by_python(program: Program, wording: Wording) -> Iterator[str]:
+    """The functions that compiled code calls in Python."""
+    found: dict[str, None] = {}
+    for stmt in walk(program.core.body):
+        span = getattr(stmt, "span", None)
+        for fn in called(stmt):
+            if isinstance(fn, Opaque) and fn.compiled is not fn.python:
+                found[f"`{fn.shown}`{f' ({wording.line(span)})' if span is not None else ''}"] = None
+    if found:
+        yield f"functions that Python runs, called through Numba's object mode: {', '.join(found)}"
 
 
 def _page(told: Explanation) -> Iterator[str]:

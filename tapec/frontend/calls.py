@@ -233,7 +233,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",
         node,
         reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
-        hint="write it in Python, or wrap it in tapec.custom_gradient",
+        hint="write it in Python, wrap it in tapec.custom_gradient, or give it a derivative by tapec.register",
     )
 
 

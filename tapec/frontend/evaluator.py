@@ -139,9 +139,11 @@ class Evaluator:
         self.same_extents = False
         # whether code is reached that is compiled with checks of bounds
         self.boundscheck = False
-        # functions that are called as they are, by id and type; and whether others that cannot be read may be
-        self.opaque: dict[tuple[int, Type], Opaque] = {}
+        # functions that are called as they are, by what they are given; and whether others that cannot be read may be
+        self.opaque: dict[Any, Opaque] = {}
         self.calls_as_is = False
+        # functions with derivatives of their own, in whose rules this is: what these read is being found
+        self.finding: tuple[Any, ...] = ()
         self.dead = False
         # how many `try` statements are around what is lowered, where every decision is known
         self.trying = 0

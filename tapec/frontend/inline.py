@@ -25,11 +25,13 @@ from tapec.frontend.suspended import Generator, is_generator, outer_names
 from tapec.frontend.tail_exits import DONE, RETURN, tail_exits
 from tapec.frontend.values import (
     NONE,
+    Dct,
     Func,
     Instance,
     Items,
     Lst,
     Poison,
+    Record,
     Static,
     Sym,
     Tup,
@@ -199,13 +201,13 @@ def _structure(ev: Evaluator, values: Iterable[Value]) -> list[Any]:
     for value in values:
         if isinstance(value, Lst) and isinstance(contents := ev.heap.get(value), Items):
             found.append(_structure(ev, contents.values))
-        elif isinstance(value, Tup):
+        elif isinstance(value, Tup | Record):
             found.append(_structure(ev, value.items))
         elif isinstance(value, Static) and not isinstance(value.obj, str):
             found.append(id(value.obj))
         elif isinstance(value, Static):
             found.append(value.obj)
-        elif isinstance(value, Instance | Func):
+        elif isinstance(value, Instance | Func | Dct):
             found.append(id(value))
         else:
             found.append(None)

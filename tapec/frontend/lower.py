@@ -45,12 +45,13 @@ from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, set
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
 from tapec.frontend.extent_sums import Alike
+from tapec.frontend.opaque_calls import registered
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.values import Complex, Contents, Items, Lst, Record, SameAs, Static, Sym, Tup, Value, describe
-from tapec.syntax.core import Atom, Block, Function, Name, Return
+from tapec.syntax.core import Atom, Block, Function, Name, Return, changed, walk
 from tapec.syntax.types import Array
 
 
@@ -86,6 +87,14 @@ class Lowered:
     stretches: bool = False
     unsteady: bool = False
     boundscheck: bool = False
+
+    @property
+    def written(self) -> frozenset[str]:
+        """The parameters whose memory the function may store into."""
+        arrays = {array for stmt in walk(self.function.body) for array in changed(stmt)}
+        return frozenset(self.function.params).intersection(
+            root for array in arrays for root in self.roots.get(array, (array,))
+        )
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -247,7 +256,12 @@ def lower(
         values.append(values[given.position] if isinstance(given, SameAs) else parameter(label, given))
     try:
         keywords = dict(zip(names[positional:], values[positional:], strict=False))
-        result = inline.call_function(ev, function, values[:positional], keywords, None)
+        own = registered(function)
+        if own is None:
+            result = inline.call_function(ev, function, values[:positional], keywords, None)
+        else:
+            ev.source_of(function)
+            result = own(ev, values[:positional], keywords, None)
     except DeadCode:
         result = Static(None)
     leaves: list[Atom] = []
@@ -274,7 +288,7 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
         case Sym():
             leaves.append(value.atom)
             return len(leaves) - 1, value.type
-        case Tup(items=items, cls=cls):
+        case Tup(items=items, cls=cls) | Record(items=items, cls=cls):
             return ("tuple", cls, [flatten_result(ev, item, leaves, span) for item in items])
         case Lst():
             contents = ev.heap[value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from tapec.frontend.values import Sym, Value
@@ -22,6 +22,9 @@ class Live(Protocol):
 
     def new_number(self, value: Value, before: int) -> Value:
         """What an operation gives: an object of its own.  `before` is how many names there were before it."""
+
+    def variables(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that variables from outside have."""
 
     def extent(self, name: str, axis: int) -> tuple[str, int] | int | None:
         """The input and axis whose extent that of an input is, or 1: the program then holds only where it is so."""

@@ -70,7 +70,7 @@ def forms(
 
     lowered  the program for operands that need not be, if it has been lowered by itself, and what is equal for that
     """
-    found = _unstretched(function, constants, lowered)
+    found = _without_broadcasting(function, constants, lowered)
     if found is not None and is_heard():
         remark_version(found.special[0])
     form = Version(function) if found is None else found.special[0]
@@ -94,7 +94,7 @@ def alone_for(found: Versions, shapes: Mapping[str, tuple[int, ...]]) -> Version
     return replace(found, only=found.taken(shapes, costs.FEW_ELEMENTS))
 
 
-def _unstretched(
+def _without_broadcasting(
     function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None
 ) -> Versions | None:
     """The forms for operands that need not be stretched, and for others."""

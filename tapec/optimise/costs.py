@@ -14,7 +14,7 @@ LATENCY = 4  # cycles until the result of an operation can be used [fog]
 LATENCIES = {"/": 14, "neg": 1, "ifelse": 2}  # of those that take another time [fog]
 
 # iterations
-SHORT_LOOP = 8  # so few do not fill a vector of 512 bits twice, and are not worth a loop of their own
+SHORT_LOOP = 8  # so few do not fill a vector of 512 bits twice
 UNROLLED_ITERATIONS = 4  # more are not written out
 HOISTED_ITERATIONS = 4  # for fewer, an array of values costs more than it saves
 LLVM_UNROLLS = 16  # iterations that LLVM writes out [llvm]
@@ -51,6 +51,7 @@ TABLE_FACTOR = 4  # a table of a function's values is so many times as long as t
 RECURRENCE_CYCLES = 16  # from one value to the next one, at least
 RECURRENCE_WORK = 6  # operations beside it, at least
 RECURRENCES = 3  # in one loop, at most
+RECURRENCE_ITERATIONS = 8  # fewer are not worth a loop of their own
 
 # arrays
 SMALL_ARRAY = 16  # elements that become numbers: there are 16 or 32 registers
@@ -76,6 +77,7 @@ BLAS_ELEMENTS = 2**24  # of a matrix that a nest without one may be given
 
 # what branches skip
 SKIPPED_STORES = 2  # that a branch around them is worth
+SKIPPED_ITERATIONS = 8  # of a loop that moves into a branch, at most
 PATH_ADDITIONS = 2  # of what is chosen, that tell an optimal path
 
 # threads

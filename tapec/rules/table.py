@@ -135,8 +135,7 @@ def no_rule(fn: str, span: Span | None) -> NotDifferentiable:
     """What says that there is no derivative of an operation."""
     if isinstance(fn, Opaque):
         hint = "give it a derivative by tapec.custom_gradient, or pass it `tapec.stop_gradient(x)`"
-        name = fn.rpartition("__")[0]
-        return NotDifferentiable(f"`{name}` is called as it is, and has no derivative", span, hint=hint)
+        return NotDifferentiable(f"`{fn.shown}` is called as it is, and has no derivative", span, hint=hint)
     return NotDifferentiable(f"`{fn}` has no derivative rule", span)
 
 

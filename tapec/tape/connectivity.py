@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TypeGuard
 
-from tapec.analyses.activity import differentiable_operands
+from tapec.analyses.activity import call_operands, differentiable_operands
 from tapec.analyses.aliases import VIEWS, Aliases, aliases, is_memory
 from tapec.syntax.core import (
     Assign,
@@ -199,8 +199,8 @@ class _Words:
                 return self._joined(array, value)
             case Push(stack=stack, value=Name(id=value)) if self.carries(value):
                 return self._joined(stack, value)
-            case Call(targets=targets, args=args):
-                given = [arg.id for arg in args if isinstance(arg, Name) and self.carries(arg.id)]
+            case Call(targets=targets):
+                given = [operand for operand in call_operands(stmt) if self.carries(operand)]
                 carried = [target for target in targets if self.carries(target)]
                 return [new for target in carried for arg in given for new in self._joined(target, arg)]
         return []

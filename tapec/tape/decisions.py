@@ -28,6 +28,7 @@ from tapec.rules import RULES
 from tapec.syntax.core import (
     Assign,
     Block,
+    Call,
     Const,
     Function,
     If,
@@ -176,7 +177,7 @@ class Decisions:
 def _may_raise(stmt: Stmt) -> bool:
     """Whether a statement raises, or is an operation on whole arrays or matrices, which may."""
     if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op):
-        return isinstance(stmt, Raise)
+        return isinstance(stmt, Raise) or (isinstance(stmt, Call) and isinstance(stmt.function, Opaque))
     return isinstance(stmt.value.fn, Opaque) or (stmt.value.fn not in RULES and stmt.value.fn not in _HARMLESS)
 
 

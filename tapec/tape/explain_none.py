@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tapec.analyses.activity import differentiable_operands
+from tapec.analyses.activity import call_operands, differentiable_operands
 from tapec.analyses.aliases import Aliases, aliases, is_memory
 from tapec.errors import LoweringError, Span
 from tapec.syntax.core import (
@@ -121,8 +121,8 @@ class _Graph:
                     yield from differentiable_operands(value)
             case Store(value=Name(id=name)):
                 yield name
-            case Call(args=args):
-                yield from (arg.id for arg in args if isinstance(arg, Name))
+            case Call():
+                yield from call_operands(stmt)
 
     def reach(self, start: set[str], edges: dict[str, set[str]]) -> set[str]:
         found = {self.key(name) for name in start}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,10 @@ class LiveObjects(Inputs):
         ev.another = functools.partial(self._another, ev.another)
         ev.method = functools.partial(self._method, ev.method)
         self.preload = shared.preload
+
+    def variables(self, names: Iterable[str]) -> list[str]:
+        held = {leaf.name for leaf in self.leaves if isinstance(leaf.obj, Variable)}
+        return [name for name in names if name in held]
 
     def extent(self, name: str, axis: int) -> tuple[str, int] | int | None:
         """The first input with the extent of another one; 1 for that."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from tapec.errors import LoweringError
 from tapec.frontend import run_text
+from tapec.frontend.closures import Held
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.match_statement import has_attribute
 from tapec.frontend.values import NONE, Func, Instance, Static, Sym, Template, Tup, Value, describe, number
@@ -20,11 +21,19 @@ from tapec.tape.dataclass_objects import as_dict, fields_of, replaced
 from tapec.tape.user_objects import BoundTo, Objects
 
 
-class PartialObject:
+class PartialObject(Held):
     """`functools.partial(...)` that the block makes."""
 
     def __init__(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        return (self.function, *self.args, *self.kwargs.values())
+
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> PartialObject:
+        first, named = values[: 1 + len(self.args)], values[1 + len(self.args) :]
+        return PartialObject(first[0], list(first[1:]), dict(zip(self.kwargs, named, strict=True)))
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return ev.apply(self.function, [*self.args, *args], self.kwargs | kwargs, node)

@@ -93,7 +93,13 @@ class Refusing:
     def extent(self, name: str, axis: int) -> None:
         """Nothing from outside is known here."""
 
+    def variables(self, names: Any) -> list[str]:
+        """There are none here."""
+        return []
+
     def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
+        if origin[0] in ("default", "kwdefault") and not isinstance(obj, np.ndarray | Variable):
+            return None  # part of the function
         library = str(getattr(origin[1], "__module__", "")).startswith(("tapec", "numpy", "math"))
         if isinstance(obj, float | complex | np.inexact | np.ndarray | Variable) and not library:
             self.ev.fail(

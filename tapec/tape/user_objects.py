@@ -13,6 +13,7 @@ import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tapec.errors import LoweringError
+from tapec.frontend.closures import Held
 from tapec.frontend.dicts import cell_value
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Instance, Items, Lst, Static, Value, describe
@@ -34,11 +35,18 @@ PLAIN_DESCRIPTORS = (
 )
 
 
-class BoundTo:
+class BoundTo(Held):
     """A function with its first argument."""
 
     def __init__(self, function: Any, owner: Value) -> None:
         self.function, self.owner = function, owner
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        return (self.owner,)
+
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> BoundTo:
+        return BoundTo(self.function, values[0])
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return ev.call_object(self.function, [self.owner, *args], kwargs, node)

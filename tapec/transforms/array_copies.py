@@ -70,14 +70,14 @@ class Copies(Replays):
         self._reach = LoopCoverage(self.scopes, self._sizes)
         self._buffers = rotating(program, self.scopes)
         self._renewed = renewed(self.scopes)
-        asked = {(name, self.scopes.home[name].key): name for name, _ in self._pending}
+        asked = {(name, self.scopes.scope_of[name].key): name for name, _ in self._pending}
         wanted: dict[str, set[Pair]] = {}
         for name in dict.fromkeys(asked.values()):
             found = self._copies_for(name)
             if found:
                 wanted[name] = found
         self._copied = _by_array({pair for pairs in wanted.values() for pair in pairs})
-        served = {name: pairs for name, pairs in wanted.items() if self._cost(name, self.scopes.home[name]) < STORE}
+        served = {name: pairs for name, pairs in wanted.items() if self._cost(name, self.scopes.scope_of[name]) < STORE}
         loops = {loop.key: loop for pairs in served.values() for _, loop in pairs}
         chosen: set[Pair] = set()
         for loop in loops.values():
@@ -92,16 +92,16 @@ class Copies(Replays):
         """The arrays whose copies give a value that would be kept; None if they do not."""
         if self.scopes.merged(name) or not isinstance(self.types[name], Scalar):
             return None
-        home = self.scopes.home[name]
-        if len(self.chain(home)) < 2 or self._cost(name, home) < STORE:
+        scope = self.scopes.scope_of[name]
+        if len(self.chain(scope)) < 2 or self._cost(name, scope) < STORE:
             return None
         return self._sources(Name(name), _DEPTH)
 
     def _sources(self, expr: Expr, depth: int) -> set[Pair] | None:
         found: set[Pair] = set()
         for name in names_in(expr):
-            home = self.scopes.home.get(name)
-            if home is None or not self.chain(home):
+            scope = self.scopes.scope_of.get(name)
+            if scope is None or not self.chain(scope):
                 continue
             defs = self.scopes.defs[name]
             if len(defs) == 1 and isinstance(defs[0], For):
@@ -114,7 +114,7 @@ class Copies(Replays):
                 array, *subs = inner.args
                 assert isinstance(array, Name)
                 if self._missing(made, array.id):
-                    loop = self._nest_of_grid(made, array.id, tuple(subs), self.chain(home))
+                    loop = self._nest_of_grid(made, array.id, tuple(subs), self.chain(scope))
                     if loop is None:
                         return None
                     found.add((array.id, loop))
@@ -129,7 +129,7 @@ class Copies(Replays):
 
     def _missing(self, load: Stmt, array: str) -> bool:
         """Whether the reverse sweep finds an element no more: it is overwritten, or of an array of the iteration."""
-        own = array not in self.shadows and self._allocated(array) and self.chain(self.scopes.home[array])
+        own = array not in self.shadows and self._allocated(array) and self.chain(self.scopes.scope_of[array])
         return bool(own) or not self.memory.stable(load, array)
 
     def _nest_of_grid(self, load: Stmt, array: str, subs: tuple[Expr, ...], chain: tuple[Scope, ...]) -> Scope | None:
@@ -154,11 +154,11 @@ class Copies(Replays):
             return False
         # one value each in the whole run of the function, whichever iteration has made the array
         names = [name for extent in shape.extents for name in names_in(extent)]
-        return not any(self.scopes.home[name].loops() for name in names)
+        return not any(self.scopes.scope_of[name].loops() for name in names)
 
     def _serves(self, load: Stmt, array: str, loop: Scope) -> bool:
         """Whether an array holds before a loop what is loaded from it in the loop."""
-        if self.scopes.home[array].inside(loop) or any(
+        if self.scopes.scope_of[array].inside(loop) or any(
             self.scopes.of[made.key].inside(loop) for made in self.scopes.defs.get(array, ())
         ):
             return False
@@ -169,11 +169,11 @@ class Copies(Replays):
         for stmt in self.memory.stores.get(self.memory.aliases.find(array), ()):
             if not self.scopes.of[stmt.key].inside(loop):
                 continue
-            if not all(self._apart(one, array, loop) for one in changed(stmt)):
+            if not all(self._disjoint(one, array, loop) for one in changed(stmt)):
                 return True
         return False
 
-    def _apart(self, one: str, other: str, loop: Scope) -> bool:
+    def _disjoint(self, one: str, other: str, loop: Scope) -> bool:
         """Whether two arrays that share memory over time never do so in an iteration of a loop."""
         if one != other and self._buffers.get(one, 0) == self._buffers.get(other, -1):
             return True
@@ -216,13 +216,13 @@ class Copies(Replays):
         assert isinstance(array, Name)
         if self._nest(stmt) is not None:
             return self._missing(stmt, array.id)
-        home = self.scopes.home[stmt.target]
-        if not self._chosen or self.scopes.merged(stmt.target) or self._is_there(stmt, array.id, home):
+        scope = self.scopes.scope_of[stmt.target]
+        if not self._chosen or self.scopes.merged(stmt.target) or self._is_there(stmt, array.id, scope):
             return False
         load, array = self._of_whole(stmt, array)
         type_ = self.types[array.id]
         assert isinstance(type_, Array)
-        return self._repeated(load, array.id, type_, self.chain(home)) is not None
+        return self._repeated(load, array.id, type_, self.chain(scope)) is not None
 
     def _of_whole(self, load: Assign, row: Name) -> tuple[Assign, Name]:
         """A load from a row of an array as one from the array, `row[j]` as `a[i, j]`; itself from others."""
@@ -250,7 +250,7 @@ class Copies(Replays):
         around = self.scopes.of[stmt.key].loops() if loops else []
         return next((loop for loop in loops if loop in around and self._serves(stmt, array.id, loop)), None)
 
-    def from_copy(self, name: str, home: Scope, chain: tuple[Scope, ...]) -> bool:
+    def from_copy(self, name: str, scope: Scope, chain: tuple[Scope, ...]) -> bool:
         """Load an element from a copy of its array instead, where there is one or is worth one."""
         (made,) = self.scopes.defs[name] if not self.scopes.merged(name) else (None,)
         if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn != "load":
@@ -274,10 +274,10 @@ class Copies(Replays):
                 kept = self._grid(array.id, type_, loop, chain)
             else:
                 kept = self._snapshot(array.id, type_, loop)
-        self.plan.recomputed.setdefault(home.key, []).append(name)
+        self.plan.recomputed.setdefault(scope.key, []).append(name)
         self.plan.reloaded[name] = Assign(name, Op("load", (Name(kept), *made.value.args[1:])), made.span)
         for operand in made.value.args[1:]:
-            self._demand(operand, home)
+            self._demand(operand, scope)
         assert loop.parent is not None
         self._demand(Name(kept), loop.parent)
         return True
@@ -327,14 +327,14 @@ class Copies(Replays):
         self.plan.buffers.setdefault(outermost.key, []).append((slot, kept))
         for one in around:
             self._demand_loop_counter(one)
-        self.scopes.home[buffer] = chain[0].parent
+        self.scopes.scope_of[buffer] = chain[0].parent
         self.scopes.defs[buffer] = []
         out = self.emitter.child()
         out.span = span
         counted = (Name(self.plan.counters.get(one.key, one.owner.var)) for one in around if isinstance(one.owner, For))
         made = Assign(kept, Op("view", (Name(buffer), *counted)), span)
         self.memory.aliases.join(kept, buffer)
-        self.memory.homes[self.memory.aliases.find(buffer)] = chain[0].parent
+        self.memory.scopes_of[self.memory.aliases.find(buffer)] = chain[0].parent
         out.add(made)
         out.copy_elements(kept, array)
         self._place(Snapshot(kept, array, tuple(out.out), slot), made, loop)
@@ -348,18 +348,18 @@ class Copies(Replays):
         owner = loop.owner
         assert owner is not None and loop.parent is not None
         self.plan.snapshots.setdefault(owner.key, []).append(snapshot)
-        self.scopes.home[snapshot.name] = loop.parent
+        self.scopes.scope_of[snapshot.name] = loop.parent
         self.scopes.defs[snapshot.name] = [made]
         self.scopes.of[made.key] = loop.parent
         self.scopes.place[made.key] = self.scopes.place[owner.key]
         cls = self.memory.aliases.find(snapshot.name)
-        self.memory.homes.setdefault(cls, loop.parent)
+        self.memory.scopes_of.setdefault(cls, loop.parent)
 
     # what it takes
 
     def _demand(self, expr: Expr, region: Scope) -> None:
         for name in names_in(expr):
-            if name in self.scopes.home:
+            if name in self.scopes.scope_of:
                 self._pending.append((name, region))
 
     def _demand_loop_counter(self, loop: Scope) -> None:

@@ -111,7 +111,7 @@ class Assembly(Slots):
                     pass
                 case Call() if replay is not None and stmt.changes:
                     pass  # nothing that it makes is needed: see Planner
-                case Assign(target=target) if replay is not None and not self.scopes.home[target].inside(replay):
+                case Assign(target=target) if replay is not None and not self.scopes.scope_of[target].inside(replay):
                     pass  # what the next iteration begins with; this one must keep what it began with
                 case _:
                     entries, copies = self.entries.get(stmt.key, []), self.copies.get(stmt.key, [])
@@ -135,10 +135,10 @@ class Assembly(Slots):
         return out
 
     def merges_after(self, block: Block, region: Scope) -> dict[int, list[str]]:
-        """Stored merge names at home here, by the statement after which they are complete."""
+        """Stored merge names at scope here, by the statement after which they are complete."""
         found: dict[int, list[str]] = {}
         for name, _ in self.plan.stored.items():
-            if self.scopes.home[name] is not region or not self.scopes.merged(name):
+            if self.scopes.scope_of[name] is not region or not self.scopes.merged(name):
                 continue
             last = None
             for stmt in block:
@@ -151,7 +151,7 @@ class Assembly(Slots):
     def before_fused(self, stmt: Stmt) -> list[Stmt]:
         """The adjoints of a block, as far as its fused loops need them."""
         out = self.emitter.child()
-        self.zeros(self.sweep.homes.get(self.fused.begun[stmt.key].key, ()), out)
+        self.zeros(self.sweep.scopes_of.get(self.fused.begun[stmt.key].key, ()), out)
         return [*out.out, *self.fused.before[stmt.key]]
 
     def zeros(self, bars: Iterable[str], out: Emitter) -> None:
@@ -186,8 +186,8 @@ class Assembly(Slots):
             return self.checkpointed_loop(stmt)
         out: list[Stmt] = self.allocate(stmt)
         begin: list[Stmt] = self.counter(region, stmt)
-        heads = self.plan.heads.get(region.key, {})
-        begin += [self.put(name, slot) for name, slot in heads.items() if not slot.late]
+        starts = self.plan.starts.get(region.key, {})
+        begin += [self.put(name, slot) for name, slot in starts.items() if not slot.late]
         if region.key in self.plan.replayed:
             body: list[Stmt] = list(stmt.body)
         else:
@@ -227,11 +227,11 @@ class Assembly(Slots):
     def reverse_block(self, block: RevBlock, before: Block = ()) -> list[Stmt]:
         region = block.region
         out = self.emitter.child()
-        heads = self.plan.heads.get(region.key, {})
+        starts = self.plan.starts.get(region.key, {})
         for name, slot in self.plan.stored.items():
-            if self.scopes.home[name] is region:
+            if self.scopes.scope_of[name] is region:
                 out.add(self.get(name, slot))
-        for name, slot in heads.items():
+        for name, slot in starts.items():
             out.add(self.get(name, slot))
         for counting in self.plan.counting.get(region.key, ()):
             self.count(counting, region, out)

@@ -74,7 +74,7 @@ def carried_shadows(
     zeros = _zeros(made, scopes)
     if zeros is None or scopes.of[scopes.defs[made][0].key] is not loop or _zeros(first, scopes) is None:
         return None
-    if any(scopes.home[extent].inside(loop) or scopes.merged(extent) for extent in names_in(zeros)):
+    if any(scopes.scope_of[extent].inside(loop) or scopes.merged(extent) for extent in names_in(zeros)):
         return None
     return CarriedShadow(name, made, first, zeros, (copy, scopes.defs[made][0]))
 

@@ -100,7 +100,7 @@ class _Finder:
         self.types = function.types
         self.scopes: Scopes = scopes(function)
         for constant in constants:
-            self.scopes.home[constant] = self.scopes.root
+            self.scopes.scope_of[constant] = self.scopes.root
             self.scopes.defs[constant] = []
         self.memory: Memory = memory(function, self.scopes, aliases(function), constants)
         seen = {*function.params, *constants, *(value.id for value in function.results if isinstance(value, Name))}
@@ -126,7 +126,7 @@ class _Finder:
         state = tuple(name for name in bases if self.memory.aliases.find(name) in stored)
         frozen = tuple(name for name in bases if name not in state)
         unread = stored - needed - whole - {self.memory.aliases.find(name) for name in turned}
-        unread = {cls for cls in unread if not self.memory.homes[cls].inside(region)}
+        unread = {cls for cls in unread if not self.memory.scopes_of[cls].inside(region)}
         return Checkpointed(
             loop=loop,
             numbers=tuple(name for name in carried if name not in arrays),
@@ -190,8 +190,8 @@ class _Finder:
 
     def written_later(self, loop: For, region: Scope, cls: str) -> bool:
         """Whether code that follows the loop writes into arrays of a class."""
-        home, here = self.memory.homes[cls], self.scopes.place[loop.key]
-        around = [one for one in region.loops()[1:] if one.inside(home) and one is not home]
+        scope, here = self.memory.scopes_of[cls], self.scopes.place[loop.key]
+        around = [one for one in region.loops()[1:] if one.inside(scope) and one is not scope]
         for store in self.memory.stores.get(cls, ()):
             where, place = self.scopes.of[store.key], self.scopes.place[store.key]
             repeated = [one for one in around if where.inside(one)]
@@ -230,7 +230,7 @@ class _Finder:
             return False
         origins = [self.origin(initial[name]) for name in names]
         return all(
-            one is not None and other is not None and self.apart(one, other)
+            one is not None and other is not None and self.disjoint(one, other)
             for k, one in enumerate(origins)
             for other in origins[:k]
         )
@@ -255,7 +255,7 @@ class _Finder:
                 return (owner[0], row) if owner is not None and owner[1] is None and row >= 0 else None
         return None
 
-    def apart(self, one: tuple[str, int | None], other: tuple[str, int | None]) -> bool:
+    def disjoint(self, one: tuple[str, int | None], other: tuple[str, int | None]) -> bool:
         return one[0] != other[0] or (one[1] is not None and other[1] is not None and one[1] != other[1])
 
     def refused(self, loop: For, name: str, reason: str, hint: str) -> NotDifferentiable:

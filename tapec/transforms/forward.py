@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.activity import Activity, is_callee, outputs
+from tapec.analyses.activity import Activity, is_callee, outputs, refuse_outside
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, aliases
-from tapec.errors import NotDifferentiable
 from tapec.frontend.values import Sym, Tup
 from tapec.rules import rule_for
 from tapec.rules.formula import fold
@@ -36,7 +35,7 @@ from tapec.syntax.core import (
     substitute,
     zero_of,
 )
-from tapec.syntax.custom_rule import Custom
+from tapec.syntax.custom_rule import Custom, calls_out, custom_of
 from tapec.syntax.types import Array, Scalar, Stack, written
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
@@ -64,7 +63,9 @@ class _Forward:
         self.types = dict(function.types)
         self.taken = set(self.types)
         returned = {a.id for a in function.results if isinstance(a, Name)}
-        self.activity = Activity(function, aliases(function), set(sources), set(self.types) | returned)
+        # what nothing comes of but values needs no tangent, which functions that are called as they are have not
+        targets = returned if calls_out(function.body) else set(self.types) | returned
+        self.activity = Activity(function, aliases(function), set(sources), targets)
         self.dots: dict[str, str] = {}
 
     def run(self, name: str) -> Function:
@@ -105,6 +106,9 @@ class _Forward:
         return tuple(child.out)
 
     def statement(self, stmt: Stmt, emitter: Emitter) -> None:
+        if (own := custom_of(stmt)) is not None and any(target in self.activity for target in own[1]):
+            self.custom(stmt, *own, emitter)
+            return
         match stmt:
             case Assign():
                 self.assign(stmt, emitter)
@@ -144,6 +148,28 @@ class _Forward:
                 emitter.add(Return(tuple(self.results(values, emitter)), stmt.span))
             case _:
                 emitter.add(stmt)
+
+    def custom(
+        self, stmt: Stmt, fn: Custom, targets: tuple[str, ...], args: tuple[Atom, ...], emitter: Emitter
+    ) -> None:
+        """Inline the derivative that the user gave for an operation."""
+        emitter.add(stmt)
+        rule, arguments = fn.rule, args[fn.rule.results :]
+        refuse_outside(rule, arguments, self.activity)
+        given = (self.tangent(arg, emitter) for arg in arguments[: rule.operands])
+        dots = [None if dot is None else emitter.atom(dot) for dot in given]
+        block, tangents = rule.push_forward(emitter, dots, [Name(target) for target in targets], arguments)
+        emitter.extend(block)
+        for target, dot in zip(targets, tangents, strict=True):
+            type_ = self.types[target]
+            if target not in self.activity:
+                continue
+            value: Expr | None = dot
+            if value is None:
+                value = zero_of(type_) if isinstance(type_, Scalar) else Name(emitter.zeros_like("zero", target))
+            if isinstance(type_, Array):
+                self.types[self.dot(target, emitter)] = emitter.type_of(value)
+            emitter.assign(self.dot(target, emitter), value)
 
     def call(self, stmt: Call, emitter: Emitter) -> None:
         """A recursive function: its tangent takes the tangents of all its float arguments."""
@@ -199,13 +225,6 @@ class _Forward:
         if target not in self.activity:
             emitter.add(stmt)
             return
-        if isinstance(value, Op) and isinstance(value.fn, Custom):
-            raise NotDifferentiable(
-                "a function with a custom gradient has no forward mode",
-                stmt.span,
-                reason="its rule pulls adjoints back; it says nothing about tangents",
-                hint="use reverse mode: grad, vjp or a tape",
-            )
         if isinstance(self.types[target], Array | Stack):
             self.memory(stmt, emitter)
             return

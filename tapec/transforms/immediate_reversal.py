@@ -99,7 +99,7 @@ class ImmediateReversal:
         self.iterations = Iterations(program)
         self.shadows = frozenset(sweep.shadows.names.values())
         self.shadowed = {shadow: name for name, shadow in sweep.shadows.names.items()}
-        self.homes = {bar: region for region in self.all_regions() for bar in sweep.homes.get(region.key, ())}
+        self.scopes_of = {bar: region for region in self.all_regions() for bar in sweep.scopes_of.get(region.key, ())}
         self.found = ReversedAtOnce()
         self.inputs: dict[int, set[str]] = {}
         self.names: dict[int, _Names] = {}
@@ -215,10 +215,10 @@ class ImmediateReversal:
         for stmt in statements(item.body):
             if isinstance(stmt, Push | Call) and any(self.outside(name, region) for name in reads(stmt)):
                 return self.refuse("{0} works on a whole array, or a list, that all iterations share", stmt.span)
-            if self.puts_back(stmt, region):
+            if self.undoes(stmt, region):
                 return self.refuse("{0} changes an array that later statements read", stmt.span)
             for name in {*writes(stmt), *reads(stmt)}:
-                if name in self.homes and name not in inputs and not self.homes[name].inside(region):
+                if name in self.scopes_of and name not in inputs and not self.scopes_of[name].inside(region):
                     if not adds_to(stmt, name):
                         return self.refuse("{0} does more than add up what outlives an iteration", stmt.span)
                     found.add(name)
@@ -264,7 +264,7 @@ class ImmediateReversal:
         later = (made for made in self.scopes.defs.get(shadow, ()) if self.scopes.place[made.key] > place)
         return any(not self.scopes.of[made.key].inside(iteration) for made in later)
 
-    def puts_back(self, stmt: Stmt, region: Scope) -> bool:
+    def undoes(self, stmt: Stmt, region: Scope) -> bool:
         """Whether a reversed iteration would undo, before it is read, what the iteration has stored for those that
         follow.
         """
@@ -323,7 +323,7 @@ class ImmediateReversal:
 
     def primal(self, name: str) -> bool:
         """Whether a name is the primal program's."""
-        return name in self.scopes.home
+        return name in self.scopes.scope_of
 
     def known_before(self, loop: For, stmt: Stmt, early: dict[str, Stmt]) -> bool:
         """Whether the primal values that a statement reads can be had before a loop.
@@ -334,15 +334,15 @@ class ImmediateReversal:
         for name in reads(stmt):
             if not self.primal(name) or name in early:
                 continue
-            home, here = self.scopes.home[name], self.scopes.of[loop.key]
-            if not here.inside(home):
+            scope, here = self.scopes.scope_of[name], self.scopes.of[loop.key]
+            if not here.inside(scope):
                 return False
             defs = self.scopes.defs[name]
             set_before = [self.scopes.place[made.key] < place for made in defs]
             # what a loop around this one carries is there when an iteration begins
-            if all(set_before) or (home is not here and any(set_before)):
+            if all(set_before) or (scope is not here and any(set_before)):
                 continue
-            if home is not here or len(defs) != 1 or not self.pure(defs[0]):
+            if scope is not here or len(defs) != 1 or not self.pure(defs[0]):
                 return False
             if not self.known_before(loop, defs[0], early):
                 return False
@@ -376,7 +376,7 @@ def end_copies(region: Scope, scopes: Scopes) -> list[Assign]:
     for stmt in reversed(region.block):
         if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name | Const):
             break
-        if scopes.home[stmt.target].inside(region):
+        if scopes.scope_of[stmt.target].inside(region):
             break
         found.append(stmt)
     return found[::-1]

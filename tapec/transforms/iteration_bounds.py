@@ -75,9 +75,9 @@ class IterationBounds:
             return Op(expr.fn, tuple(arg for arg in args if arg is not None))
         if expr.id in ends:
             return expr
-        home = self.scopes.home[expr.id]
+        scope = self.scopes.scope_of[expr.id]
         loop = self.scopes.loop_of(expr.id) if self.scopes.merged(expr.id) else None
-        if not home.inside(outermost) and loop is not outermost:
+        if not scope.inside(outermost) and loop is not outermost:
             return expr
         defs = self.scopes.defs[expr.id]
         if len(defs) != 1 or not isinstance(defs[0], Assign):
@@ -96,7 +96,7 @@ class IterationBounds:
     def _dim(self, value: Op, outermost: Scope, ends: Ends) -> Expr | None:
         array, axis = value.args
         assert isinstance(array, Name) and isinstance(axis, Const)
-        if not self.scopes.home[array.id].inside(outermost):
+        if not self.scopes.scope_of[array.id].inside(outermost):
             return None if self.scopes.merged(array.id) else value
         defs = self.scopes.defs[array.id]
         if len(defs) == 1 and isinstance(defs[0], Assign) and isinstance(defs[0].value, Op):

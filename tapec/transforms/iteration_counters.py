@@ -55,8 +55,8 @@ def counting(name: str, loop: Scope, scopes: Scopes, types: dict[str, Type]) -> 
         case _:
             return None
     if isinstance(step, Name):
-        home = scopes.home.get(step.id)
-        if home is None or home.inside(loop) or scopes.merged(step.id) or types.get(step.id) != INT64:
+        scope = scopes.scope_of.get(step.id)
+        if scope is None or scope.inside(loop) or scopes.merged(step.id) or types.get(step.id) != INT64:
             return None
     return Counting(name, init.value, sign, step)
 

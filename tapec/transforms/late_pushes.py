@@ -34,7 +34,7 @@ class LatePushes:
         self.headed = headed
         self.shared: set[str] = set()
         self.own = dict(waiting or {})
-        self.own |= {name: slot for name, slot in plan.heads.get(region.key, {}).items() if slot.late}
+        self.own |= {name: slot for name, slot in plan.starts.get(region.key, {}).items() if slot.late}
         # the last statement with calls in it
         places = (place for place, stmt in enumerate(block) if planner.handed and self.calls(stmt))
         self.last = max(places, default=-1)

@@ -18,89 +18,97 @@ from tapec.frontend.dicts import get, keys_of, new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Static, Sym, Tup, Value, describe, static_int
-from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
+from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Record, Static, Sym, Tup, Value, describe
+from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
-from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
+from tapec.transforms.jacobian import JACOBIANS, blocks_of
 from tapec.transforms.nested_memory import separate
 from tapec.transforms.reverse import reverse
 from tapec.transforms.ssa import to_ssa
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A derivative of a function that exists only while its caller is lowered."""
+class InnerCall:
+    """A call whose derivative is written where it stands.
 
-    callee: Value
-    kind: str
-    wrt: Any
+    result     what it returns
+    block      the statements that compute it
+    chosen     what it is differentiated by; `single` is one thing alone
+    sources    the names of the numbers and arrays in those
+    core       the call as a function of names of its own, which reads `constants`
+    structure  what rebuilds the result from new leaves
+    """
 
-    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        return call_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node)
+    result: Value
+    block: Block
+    chosen: list[Value]
+    single: bool
+    sources: tuple[str, ...]
+    core: Function
+    constants: frozenset[str]
+    structure: Any
 
+    @classmethod
+    def of(
+        cls, ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+    ) -> InnerCall:
+        """The call of a function, to be differentiated by arguments in `wrt`."""
+        single = not isinstance(wrt, tuple)
+        wanted = (wrt,) if single else wrt
+        parameters = Parameters(ev, [_pick(ev, one, args, kwargs, callee, node) for one in wanted])
+        inner_args, inner_kwargs = parameters.bind_all(callee, args, kwargs)
+        chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in wanted]
+        result, block = parameters.called(callee, inner_args, inner_kwargs, node)
+        parameters.check_kept(node)
+        sources = tuple(leaf for value in chosen for leaf in leaves(ev, value, node))
+        return cls(result, block, chosen, single, sources, *prepared(ev, parameters, block, result, sources, node))
 
-def lower_maker(kind: str) -> Any:
-    """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
+    def by_sources(self, ev: Evaluator, found: Any) -> Value:
+        """Derivatives by source, each a value or again derivatives by source, in the structure of `wrt`."""
+        if not isinstance(found, dict):
+            assert isinstance(found, Value)
+            return found
+        bars = {name: self.by_sources(ev, one) for name, one in found.items()}
+        gradients = tuple(rebuild(ev, value, bars) for value in self.chosen)
+        return gradients[0] if self.single else Tup(gradients)
 
-    def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        wrt = kwargs.get("wrt", args[1] if len(args) > 1 else None)
-        return Static(Derived(args[0], kind, 0 if wrt is None else _known(ev, wrt, node)))
-
-    return make
-
-
-def _known(ev: Evaluator, value: Value, node: Any) -> Any:
-    position = static_int(value)
-    if position is not None:
-        return position
-    if isinstance(value, Static):
-        return value.obj
-    if isinstance(value, Tup):
-        return tuple(_known(ev, item, node) for item in value.items)
-    ev.fail(UnsupportedSyntax, "wrt must be known when the function is compiled", node)
+    def value_and_adjoints(self, ev: Evaluator, values: list[Value]) -> tuple[Value, Value]:
+        """Both, of the results of the call and then the adjoints of its sources."""
+        count = len(self.core.results)
+        adjoints = dict(zip(dict.fromkeys(self.sources), values[count:], strict=True))
+        return self.structure(values[:count]), self.by_sources(ev, adjoints)
 
 
 def call_derivative(
-    ev: Evaluator, callee: Value, kind: str, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+    ev: Evaluator,
+    callee: Value,
+    kind: str,
+    wrt: Any,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+    has_aux: bool = False,
 ) -> Value:
     """Write the derivative of `callee(*args, **kwargs)` into the current block."""
     args = [ev.materialise(arg) for arg in args]
     kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
-    if kind == "hvp" and not args:
-        ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
-    vector = args.pop() if kind == "hvp" else None
-    single = not isinstance(wrt, tuple)
-    parameters = Parameters(ev, [_pick(ev, one, args, kwargs, callee, node) for one in ((wrt,) if single else wrt)])
-    inner_args, inner_kwargs = parameters.bind_all(callee, args, kwargs)
-    chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in ((wrt,) if single else wrt)]
-    result, block = parameters.called(callee, inner_args, inner_kwargs, node)
-    parameters.check_kept(node)
-    sources = [leaf for value in chosen for leaf in leaves(ev, value, node)]
-    core, constants, structure = prepared(ev, parameters, block, result, sources, node)
+    call = InnerCall.of(ev, callee, wrt, args, kwargs, node)
+    result, core, constants = call.result, call.core, call.constants
     if kind in JACOBIANS:
-        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, chosen, result, node)
-        return structure([_by_sources(ev, block, chosen, single) for block in blocks])
-    if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
-        ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
-    if vector is not None:
-        return _by_sources(ev, _product(ev, core, sources, vector, constants, node), chosen, single)
-    swept = reverse(core, tuple(sources), constants, unit_seed=True, fuse=ev.prepare is not None)
-    count = len(swept.values)
+        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(call.sources)), constants, call.chosen, result, node)
+        made: Value = call.structure([call.by_sources(ev, block) for block in blocks])
+        return made
+    if has_aux:
+        if not isinstance(result, Tup) or len(result.items) != 2:
+            ev.fail(NotDifferentiable, "with has_aux=True, the function must return a tuple of two items", node)
+        result = result.items[0]
+    check_number(ev, result, node)
+    swept = reverse(core, call.sources, constants, unit_seed=True, fuse=ev.prepare is not None)
     values = splice(ev, swept.function("inner", (*swept.values, *swept.adjoints)))
-    gradient = _by_sources(ev, dict(zip(dict.fromkeys(sources), values[count:], strict=True)), chosen, single)
+    value, gradient = call.value_and_adjoints(ev, values)
     if kind == "grad":
-        return gradient
-    return Tup((structure(values[:count]), gradient))
-
-
-def _by_sources(ev: Evaluator, found: Any, chosen: list[Value], single: bool) -> Value:
-    """Derivatives by source, each a value or again derivatives by source, in the structure of `wrt`."""
-    if not isinstance(found, dict):
-        assert isinstance(found, Value)
-        return found
-    bars = {name: _by_sources(ev, one, chosen, single) for name, one in found.items()}
-    gradients = tuple(rebuild(ev, value, bars) for value in chosen)
-    return gradients[0] if single else Tup(gradients)
+        return Tup((gradient, value.items[1])) if isinstance(value, Tup) else gradient
+    return Tup((value, gradient))
 
 
 def _blocks(
@@ -132,29 +140,10 @@ def _blocks(
     return [block(2 if kind == "hessian" else 1) for _ in core.results]
 
 
-def _product(
-    ev: Evaluator,
-    core: Function,
-    sources: list[str],
-    vector: Value,
-    constants: frozenset[str],
-    node: Any,
-) -> dict[str, Value]:
-    """Write a Hessian-vector product; its parts by source."""
-    unique = tuple(dict.fromkeys(sources))
-    made = directed(core, unique, constants, ev.prepare is not None)
-    given = leaves(ev, _with_names(ev, vector), node)
-    if len(given) != len(sources):
-        ev.fail(UnsupportedSyntax, "the vector has another structure than the gradient", node)
-    vectors = dict(zip(sources, given, strict=True))
-    return dict(zip(unique, splice(ev, with_tangents(ev, made, core, unique, vectors)), strict=True))
-
-
-def _with_names(ev: Evaluator, value: Value) -> Value:
-    """A value whose numbers that are known while compiling have names."""
-    if isinstance(value, Tup):
-        return Tup(tuple(_with_names(ev, item) for item in value.items), value.cls)
-    return ev.assign(value.atom, value.type) if isinstance(value, Sym) and isinstance(value.atom, Const) else value
+def check_number(ev: Evaluator, result: Value, node: Any) -> None:
+    """Refuse the gradient of what is no float."""
+    if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
+        ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
 
 
 def with_tangents(
@@ -227,9 +216,9 @@ class Parameters:
     def bind(self, label: str, value: Value, title: str = "", inside: bool = False) -> Value:
         ev = self.ev
         inside = inside or any(value is one for one in self.sources)
-        if isinstance(value, Tup):
+        if isinstance(value, Tup | Record):
             items = (self.bind(f"{label}_{k}", item, f"{title}_{k}", inside) for k, item in enumerate(value.items))
-            return Tup(tuple(items), value.cls)
+            return type(value)(tuple(items), value.cls)
         if inside and (held := contents(ev, value)) is not None:
             own = {key: self.bind(f"{label}_{key}", item, f"{title}_{key}", inside) for key, item in held.items()}
             made = container(ev, value, own)
@@ -347,7 +336,7 @@ def leaves(ev: Evaluator, value: Value, node: Any, inside: bool = False) -> list
     """The names of the numbers and arrays of a value; `inside`: one that a container holds."""
     if (held := contents(ev, value)) is not None:
         return [leaf for item in held.values() for leaf in leaves(ev, item, node, True)]
-    if isinstance(value, Tup):
+    if isinstance(value, Tup | Record):
         return [leaf for item in value.items for leaf in leaves(ev, item, node, True)]
     if isinstance(value, Complex):
         return [leaf for part in parts(value) for leaf in leaves(ev, part, node)]
@@ -367,9 +356,9 @@ def _flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
     if isinstance(value, Complex):
         first, second = (_flatten(ev, part, leaves, node) for part in (value.re, value.im))
         return lambda new: _joined(ev, first(new), second(new))
-    if isinstance(value, Tup):
+    if isinstance(value, Tup | Record):
         parts = [_flatten(ev, item, leaves, node) for item in value.items]
-        return lambda new: Tup(tuple(part(new) for part in parts), value.cls)
+        return lambda new: type(value)(tuple(part(new) for part in parts), value.cls)
     if isinstance(value, Lst):
         ev.fail(UnsupportedSyntax, "a derivative of a function that returns a list", node)
     return lambda new: value
@@ -384,8 +373,8 @@ def _joined(ev: Evaluator, re: Value, im: Value) -> Value:
 def rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
     if (held := contents(ev, value)) is not None:
         return container(ev, value, {key: rebuild(ev, item, bars) for key, item in held.items()})
-    if isinstance(value, Tup):
-        return Tup(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
+    if isinstance(value, Tup | Record):
+        return type(value)(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
     if isinstance(value, Complex):
         return _joined(ev, *(rebuild(ev, part, bars) for part in parts(value)))
     if isinstance(value, Static):

@@ -13,15 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from tapec.analyses.aliases import aliases
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.allocation import dim
+from tapec.frontend.closures import Held
 from tapec.frontend.evaluator import Evaluator, Frame
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_none
+from tapec.frontend.values import NONE, Complex, Lst, Record, Static, Sym, Tup, Value, describe, is_array, is_none
 from tapec.syntax.core import (
     Const,
+    Function,
     If,
     Raise,
     changed,
@@ -31,7 +34,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array
 from tapec.transforms.jacobian import pushed
-from tapec.transforms.nested import Parameters, call_derivative, leaves, prepared, splice, with_tangents
+from tapec.transforms.nested import Parameters, call_derivative, contents, leaves, prepared, splice, with_tangents
 
 _OPTIONS = frozenset({"opt_level", "math", "strict", "boundscheck", "cache", "memory", "parallel", "strong_zero"})
 
@@ -49,7 +52,7 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
     vectors: dict[str, str] = {}
     for primal, tangent in zip(own, tangents.items, strict=True):
         if not is_none(tangent):
-            _pair(ev, primal, tangent, vectors, node)
+            pair(ev, primal, tangent, vectors, node)
     sources = tuple(vectors)
     core, constants, structure = prepared(ev, parameters, block, result, sources, node)
     made = splice(ev, with_tangents(ev, pushed(core, sources, constants), core, sources, vectors))
@@ -58,30 +61,51 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
     return Tup((structure(made[::2]), structure(made[1::2])))
 
 
-def _pair(ev: Evaluator, primal: Value, tangent: Value, vectors: dict[str, str], node: Any) -> None:
+def pair(
+    ev: Evaluator, primal: Value, tangent: Value, vectors: dict[str, str], node: Any, what: str = "tangent"
+) -> None:
     """Note the name of the tangent of each number and array of an argument."""
-    if isinstance(primal, Tup) and isinstance(tangent, Tup) and len(primal.items) == len(tangent.items):
+    if isinstance(primal, Tup | Record) and isinstance(tangent, Tup | Record) and _alike(primal, tangent):
         for one, other in zip(primal.items, tangent.items, strict=True):
-            _pair(ev, one, other, vectors, node)
+            pair(ev, one, other, vectors, node, what)
+        return
+    # `jvp` gives no names of its own to what is in containers
+    held, given = (None if what == "tangent" else contents(ev, one) for one in (primal, tangent))
+    if held is not None and given is not None and held.keys() == given.keys():
+        for key, one in held.items():
+            pair(ev, one, given[key], vectors, node, what)
         return
     tangent = ev.materialise(tangent)
     if isinstance(primal, Sym | Complex) and isinstance(tangent, Sym | Complex):
-        tangent = _in_dtype(ev, tangent, primal, "a tangent", node)
+        tangent = _in_dtype(ev, tangent, primal, f"a {what}", node)
         vectors.update(zip(leaves(ev, primal, node), leaves(ev, _bound(ev, tangent), node), strict=True))
         return
+    if is_none(primal) and is_none(tangent):
+        return
     hint = "pass numbers, arrays, and tuples of those"
-    ev.fail(TypeMismatch, f"the tangent of {describe(primal)} is {describe(tangent)}", node, hint=hint)
+    ev.fail(TypeMismatch, f"the {what} of {describe(primal)} is {describe(tangent)}", node, hint=hint)
+
+
+def _alike(first: Tup | Record, second: Tup | Record) -> bool:
+    """Whether two structures have items of equal number and, if they are dicts or objects, of equal names."""
+    names = [getattr(one.cls, "mapping_keys", getattr(one.cls, "object_names", None)) for one in (first, second)]
+    return len(first.items) == len(second.items) and (None in names or names[0] == names[1])
 
 
 def _in_dtype(ev: Evaluator, seed: Any, like: Any, what: str, node: Any) -> Any:
     """A tangent or cotangent in the dtype of what it belongs to."""
-    ours, theirs = (getattr(one.type, "ndim", 0) for one in (like, seed))
-    if ours != theirs or (isinstance(seed, Complex) and not isinstance(like, Complex)):
+    ours, theirs = (getattr(one.type, "ndim", None) for one in (like, seed))
+    if (ours or 0) != (theirs or 0) or (isinstance(seed, Complex) and not isinstance(like, Complex)):
         ev.fail(TypeMismatch, f"{what} of {describe(like)} is {describe(seed)}", node)
     dtype = Static(np.dtype(like.type.dtype))
-    if is_array(seed) or (isinstance(seed, Complex) and seed.is_array):
-        same = seed.type.dtype == like.type.dtype
-        return seed if same else ev.materialise(ev.method(seed, "astype", [dtype], {}, node))
+    if ours is not None and (is_array(seed) or (isinstance(seed, Complex) and seed.is_array)):
+        if seed.type.dtype != like.type.dtype:
+            seed = ev.materialise(ev.method(seed, "astype", [dtype], {}, node))
+        if isinstance(seed, Complex) or like.type.layout in ("A", seed.type.layout):
+            return seed
+        # what the primal takes a view of, a tangent of another memory layout may have to copy
+        made = np.asfortranarray if like.type.layout == "F" else np.ascontiguousarray
+        return ev.materialise(ev.call_object(made, [seed], {}, node))
     return ev.call_object(dtype.obj.type, [seed], {}, node)
 
 
@@ -91,6 +115,31 @@ def _bound(ev: Evaluator, value: Value) -> Value:
     named = binder.bind("tangent", value)
     ev.block.extend(binder.copies)
     return named
+
+
+def writes_into_parameters(core: Function) -> bool:
+    """Whether a function writes into memory that a parameter may hold."""
+    classes = aliases(core)
+    held = {classes.find(param) for param in core.params if isinstance(core.types[param], Array)}
+    return any(classes.find(array) in held for stmt in walk(core.body) for array in changed(stmt))
+
+
+def seeds_of(ev: Evaluator, result: Value, cotangent: Value, copied: bool, node: Any) -> list[str]:
+    """The names of what belongs to each float in a result, of a cotangent of its structure."""
+    if isinstance(result, Tup | Record):
+        if not isinstance(cotangent, Tup | Record) or not _alike(result, cotangent):
+            ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(cotangent)}", node)
+        pairs = zip(result.items, cotangent.items, strict=True)
+        return [name for one, seed in pairs for name in seeds_of(ev, one, seed, copied, node)]
+    if not isinstance(result, Complex) and not (isinstance(result, Sym) and result.type.is_float):
+        return []
+    cotangent = ev.materialise(cotangent)
+    if not isinstance(cotangent, Sym | Complex):
+        ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(cotangent)}", node)
+    seed = _in_dtype(ev, cotangent, result, "the cotangent", node)
+    if copied and (is_array(seed) or (isinstance(seed, Complex) and seed.is_array)):
+        seed = ev.materialise(ev.method(seed, "copy", [], {}, node))
+    return leaves(ev, _bound(ev, seed), node)
 
 
 def lower_vjp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -173,7 +222,7 @@ class _Moment:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pullback:
+class _Pullback(Held):
     """What `vjp` gives beside the value.
 
     moment      what variables and lists were before the function ran
@@ -187,6 +236,15 @@ class _Pullback:
     block: list[Any]
     end: int
     roots: frozenset[str]
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        return (self.callee, *self.primals)
+
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> _Pullback:
+        callee, *primals = values
+        roots = frozenset(name for names in ev.roots.values() for name in names)
+        return _Pullback(callee, tuple(primals), self.wrt, _Moment.now(ev), ev.block, len(ev.block), roots)
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if len(args) != 1 or kwargs:

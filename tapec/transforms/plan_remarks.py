@@ -49,11 +49,12 @@ class _PlanRemarks:
     def all(self) -> list[tuple[Any, ...]]:
         """The place in the program, and the parts of a remark, of each that the plan holds."""
         plan, found = self.plan, list[tuple[Any, ...]]()
-        buffers = {slot.name for slots in (plan.stored, *plan.heads.values()) for slot in slots.values() if slot.around}
+        groups = (plan.stored, *plan.starts.values())
+        buffers = {slot.name for slots in groups for slot in slots.values() if slot.around}
         for name, slot in plan.stored.items():
             if name not in buffers:
                 found.append(self.stored(name, slot, self.reason(name)))
-        for region, slots in plan.heads.items():
+        for region, slots in plan.starts.items():
             owner = self.owners[region]
             for name, slot in slots.items():
                 shadow = name in self.shadows

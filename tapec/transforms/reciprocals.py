@@ -37,8 +37,8 @@ def with_reciprocals(items: Sequence[Any], region: Scope, scopes: Scopes, emitte
         made = [scopes.of.get(stmt.key) for stmt in scopes.defs.get(divisor, ())]
         if scopes.merged(divisor) and scopes.loop_of(divisor) is not None:
             return all(place is not None and not place.inside(loops[0]) for place in made)
-        home = scopes.home.get(divisor)
-        return uses[divisor] > 1 or home is None or not home.inside(loops[0])
+        scope = scopes.scope_of.get(divisor)
+        return uses[divisor] > 1 or scope is None or not scope.inside(loops[0])
 
     inverses = _known(items, region, scopes, emitter)
     out: list[Any] = []

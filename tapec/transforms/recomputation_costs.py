@@ -50,7 +50,7 @@ class Costs:
         self.shadows = shadows
         self.plan = StoragePlan()
         # arrays whose stores the reverse sweep undoes
-        self.put_back: frozenset[str] = frozenset()
+        self.undone: frozenset[str] = frozenset()
         # of a function whose values go on lists that are handed down, the body of the loop that stands for its calls
         self.tape: Scope | None = None
         # the calls that put values on such lists, by id
@@ -91,16 +91,16 @@ class Costs:
 
     def _same_in(self, name: str, loop: Scope, depth: int = 0) -> bool:
         """Whether a value is the same in all iterations of a loop, the loops around it standing still."""
-        home = self.scopes.home.get(name)
-        if home is None or not home.inside(loop):
+        scope = self.scopes.scope_of.get(name)
+        if scope is None or not scope.inside(loop):
             # what the loop carries differs from iteration to iteration
-            return home is None or not (self.scopes.merged(name) and self.scopes.loop_of(name) is loop)
+            return scope is None or not (self.scopes.merged(name) and self.scopes.loop_of(name) is loop)
         defs = self.scopes.defs[name]
         if depth > 12 or len(defs) != 1:
             return False
         if isinstance(defs[0], For):
             # compared at the same value of an inner loop's variable
-            return home is not loop and all(self._same_in(read, loop, depth + 1) for read in reads(defs[0]))
+            return scope is not loop and all(self._same_in(read, loop, depth + 1) for read in reads(defs[0]))
         if not isinstance(defs[0], Assign) or not repeatable(defs[0]):
             return False
         value = defs[0].value
@@ -117,8 +117,8 @@ class Costs:
         """What recomputing a value in the reversed iteration costs."""
         if depth > 12:
             return EXPENSIVE
-        home = self.scopes.home.get(name)
-        if home is None:
+        scope = self.scopes.scope_of.get(name)
+        if scope is None:
             return 0.0
         loop = self.scopes.loop_of(name) if self.scopes.merged(name) else None
         if loop is not None and region.inside(loop):
@@ -128,21 +128,21 @@ class Costs:
                 return _COST["+"]
             # once for all iterations of a loop inside
             return STORE_OUTSIDE if len(self.chain(loop)) < len(self.chain(region)) else STORE
-        if not self.chain(home):
+        if not self.chain(scope):
             return 0.0
-        if (name, home.key) in self._done:
+        if (name, scope.key) in self._done:
             return 0.0
-        outside = isinstance(self.types[name], Scalar) and len(self.chain(home)) < len(self.chain(region))
+        outside = isinstance(self.types[name], Scalar) and len(self.chain(scope)) < len(self.chain(region))
         defs = self.scopes.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return 0.0
-        again = self._again(name, home, depth)
-        loaded = self._loaded(name, home, again, depth)
+        again = self._again(name, scope, depth)
+        loaded = self._loaded(name, scope, again, depth)
         cost = again if loaded is None else loaded
         # at worst it is stored once for all iterations of the inner loop
         return min(cost, STORE_OUTSIDE) if outside else cost
 
-    def _again(self, name: str, home: Scope, depth: int = 0) -> float:
+    def _again(self, name: str, scope: Scope, depth: int = 0) -> float:
         """What running the operation again costs, and having its operands."""
         defs = self.scopes.defs[name]
         stmt = defs[0] if len(defs) == 1 else None
@@ -151,17 +151,17 @@ class Costs:
         operands = names_in(stmt.value)
         if isinstance(stmt.value, Op) and stmt.value.fn == "load" and self.copied(stmt):
             next(operands)
-        return self._own_cost(stmt, home) + sum(self._cost(operand, home, depth + 1) for operand in operands)
+        return self._own_cost(stmt, scope) + sum(self._cost(operand, scope, depth + 1) for operand in operands)
 
-    def _loaded(self, name: str, home: Scope, again: float, depth: int = 0) -> float | None:
+    def _loaded(self, name: str, scope: Scope, again: float, depth: int = 0) -> float | None:
         """What loading a value costs from an element that holds it, if that is less than `again`."""
-        held = self.holder(name, home, again)
+        held = self.holder(name, scope, again)
         if held is None:
             return None
-        cost = LOAD + sum(self._cost(operand, home, depth + 1) for operand in reads(held) if operand != name)
+        cost = LOAD + sum(self._cost(operand, scope, depth + 1) for operand in reads(held) if operand != name)
         return cost if cost < again else None
 
-    def holder(self, name: str, home: Scope, again: float) -> Store | None:
+    def holder(self, name: str, scope: Scope, again: float) -> Store | None:
         """The store of a value into an element that the reverse sweep can load it from."""
         return None
 
@@ -179,17 +179,17 @@ class Costs:
         """Whether a load reads an element that is overwritten later, of an array that is or would be copied for it."""
         return False
 
-    def _is_there(self, load: Stmt, array: str, home: Scope) -> bool:
+    def _is_there(self, load: Stmt, array: str, scope: Scope) -> bool:
         """Whether an array holds what a load reads when the load's block is reversed."""
-        return self.memory.stable(load, array) or self._is_back(array, home)
+        return self.memory.stable(load, array) or self._is_back(array, scope)
 
-    def _is_back(self, array: str, home: Scope) -> bool:
+    def _is_back(self, array: str, scope: Scope) -> bool:
         """Whether an array is as a block of loads found it when the block is reversed."""
-        return array in self.put_back and self.memory.whole_in(array, home)
+        return array in self.undone and self.memory.whole_in(array, scope)
 
     def expensive(self, stmt: Assign) -> bool:
         """Whether keeping a value takes less than its operation alone."""
-        return self._own_cost(stmt, self.scopes.home[stmt.target]) >= STORE
+        return self._own_cost(stmt, self.scopes.scope_of[stmt.target]) >= STORE
 
     def _refers(self, name: str) -> bool:
         """Whether an array is found again by naming it again: a view, another name, one of two arrays.
@@ -204,7 +204,7 @@ class Costs:
         defs = self.scopes.defs.get(name, ())
         return len(defs) == 1 and allocates(defs[0])
 
-    def _own_cost(self, stmt: Assign, home: Scope) -> float:
+    def _own_cost(self, stmt: Assign, scope: Scope) -> float:
         value = stmt.value
         if not isinstance(value, Op):
             return 0.1
@@ -213,12 +213,12 @@ class Costs:
         if value.fn == "zeros" and stmt.target in self.shadows:
             # a shadow of zeros can be made anew if nothing outside the iteration shares it, and if nothing that is
             # kept by reference does: that one would be restored to the shadow of the forward sweep
-            anew = self.memory.local_to(stmt.target, home) and not self._kept_class(stmt.target)
+            anew = self.memory.local_to(stmt.target, scope) and not self._kept_class(stmt.target)
             return 1.0 if anew else EXPENSIVE
         if value.fn == "load":
             array = value.args[0]
             assert isinstance(array, Name)
-            return LOAD if self._is_there(stmt, array.id, home) or self.copied(stmt) else EXPENSIVE
+            return LOAD if self._is_there(stmt, array.id, scope) or self.copied(stmt) else EXPENSIVE
         if value.fn == "**" and value.args[1] in (Const(2), Const(2.0)):
             return 0.3
         return _COST.get(value.fn, EXPENSIVE)

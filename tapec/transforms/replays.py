@@ -62,10 +62,10 @@ class Replays(Costs):
         region = item.body.region
         deepest = max(len(inner.loops()) for inner in self._inside(region))
         for name in sorted(_names_read(item.body)):
-            home = self.scopes.home.get(name)
-            if home is None or not home.inside(region) or self._cost(name, home) < STORE:
+            scope = self.scopes.scope_of.get(name)
+            if scope is None or not scope.inside(region) or self._cost(name, scope) < STORE:
                 continue
-            if not isinstance(self.types[name], Scalar) or len(home.loops()) >= deepest:
+            if not isinstance(self.types[name], Scalar) or len(scope.loops()) >= deepest:
                 return True
         return False
 
@@ -107,15 +107,15 @@ class Replays(Costs):
 
         # of a product, say, the reversed statement reads the elements itself
         for name in needed:
-            ours = name in self.scopes.home and isinstance(self.types[name], Array)
+            ours = name in self.scopes.scope_of and isinstance(self.types[name], Array)
             if ours and self.memory.local_to(name, body) and not filled(name):
                 return None
         while pending:
             name = pending.pop()
-            if name in seen or name not in self.scopes.home:
+            if name in seen or name not in self.scopes.scope_of:
                 continue
             seen.add(name)
-            if not self.scopes.home[name].inside(body):
+            if not self.scopes.scope_of[name].inside(body):
                 if self.scopes.loop_of(name) is body and not isinstance(self.types[name], Scalar):
                     return None
                 outside.add(name)

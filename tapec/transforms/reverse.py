@@ -96,7 +96,7 @@ def reverse(
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
-    With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
+    With `unit_seed` the adjoint of the first result is the number one, as for a gradient, and others have none;
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
@@ -104,7 +104,7 @@ def reverse(
     recursive_residuals.py.  The iteration of a loop is reversed with `outputs`, the array parameters whose last
     contents are results.
     """
-    function = with_guards(function, sources, targets_of(function, shared, outputs))
+    function = with_guards(function, sources, targets_of(function, shared, outputs, unit_seed))
     function = _prepared(function, fuse)
     growing = with_growth(function) if (fuse if grow is None else grow) else GrownShadow(function)
     function = growing.function
@@ -141,9 +141,11 @@ def kept_by_loops(
     return kept
 
 
-def targets_of(function: Function, shared: bool, outputs: frozenset[str] | None) -> set[str]:
+def targets_of(
+    function: Function, shared: bool, outputs: frozenset[str] | None, unit_seed: bool = False
+) -> set[str]:
     """The names that hold what is differentiated; see `reverse`."""
-    targets = {a.id for a in function.leaving.values if isinstance(a, Name)}
+    targets = {a.id for a in function.leaving.values[: 1 if unit_seed else None] if isinstance(a, Name)}
     if outputs is not None:
         targets |= outputs
     elif shared:
@@ -170,10 +172,10 @@ class Reversal(Assembly):
         shared: bool,
         fuse: bool,
         outputs: frozenset[str] | None = None,
-        put_back: frozenset[str] = frozenset(),
+        undone: frozenset[str] = frozenset(),
         asked: Mapping[str, Asks] | None = None,
     ) -> None:
-        self.put_back = put_back
+        self.undone = undone
         self.outputs = outputs
         self.shared = shared
         self.fuse = fuse
@@ -204,10 +206,10 @@ class Reversal(Assembly):
     def analyse(self) -> tuple[tuple[str, ...], Block, RevBlock, Shadows]:
         """The seeds, what it takes to add them, the reverse sweep as mathematics, and the shadows; makes the plan."""
         emitter = self.emitter
-        body, old = with_old_values(self.function.body, self.put_back, emitter)
+        body, old = with_old_values(self.function.body, self.undone, emitter)
         function = replace(self.function, body=body)
         last = function.leaving
-        targets = targets_of(function, self.shared, self.outputs)
+        targets = targets_of(function, self.shared, self.outputs, self.unit_seed)
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         self.checkpoints = find(function, self.constants)
         sizes = BatchExtents(function, (), scopes(function))
@@ -228,7 +230,7 @@ class Reversal(Assembly):
         self.program = program
         self.scopes = scopes(program)
         for constant in self.constants:
-            self.scopes.home[constant] = self.scopes.root
+            self.scopes.scope_of[constant] = self.scopes.root
             self.scopes.defs[constant] = []
         self.memory = memory(program, self.scopes, aliases(program), self.constants)
         self.sweep = Sweep(emitter, self.scopes, self.memory, self.activity, shadows)
@@ -249,12 +251,12 @@ class Reversal(Assembly):
         bars = frozenset((*shadows.names.values(), *shadows.rows))
         planner = Planner(emitter, self.scopes, self.memory, self.exits, bars)
         self.planner = planner
-        planner.put_back = self.put_back
+        planner.undone = self.undone
         planner.handed = frozenset(self.sweep.handed)
         self.begin_plan(planner)
         self.plan = planner.run(swept, self.fused.loops)
         if is_heard():
-            remark_undo(self.put_back, self.scopes)
+            remark_undo(self.undone, self.scopes)
             remark_plan(self.plan, self.scopes, self.memory, self.types, bars)
         return (*seeds, *given), seeding, swept, shadows
 
@@ -298,7 +300,7 @@ class Reversal(Assembly):
         """The adjoints of the results: parameters, or one."""
         out = self.emitter.child()
         seeds: list[str] = []
-        for value in last.values:
+        for value in last.values[: 1 if self.unit_seed else None]:
             type_ = out.type_of(value)
             if not type_.is_float:
                 continue
@@ -348,9 +350,9 @@ class Reversal(Assembly):
                 region = self.scopes.of[stmt.key]
                 self.scopes.of[made.key] = region
                 self.scopes.place[made.key] = self.scopes.place[stmt.key]
-                self.scopes.home[copy] = region
+                self.scopes.scope_of[copy] = region
                 self.scopes.defs[copy] = [made]
-                self.memory.homes[self.memory.aliases.find(copy)] = region
+                self.memory.scopes_of[self.memory.aliases.find(copy)] = region
 
 
 def reverse_iteration(

@@ -104,7 +104,7 @@ class Shadows:
             case Push(stack=stack, value=Name(id=value)) if stack in self.activity and isinstance(types[value], Array):
                 out.add(stmt)
                 out.add(Push(self.of(stack), Name(self.of(value)), stmt.span))
-            case Call(targets=targets, function=fn) if fn in PRIMITIVES:
+            case Call(targets=targets, function=fn) if fn in PRIMITIVES or isinstance(fn, Custom):
                 out.add(stmt)
                 for target in targets:
                     if target in self.activity and isinstance(types[target], Array):

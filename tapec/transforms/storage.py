@@ -1,6 +1,6 @@
 """How each primal value that the reverse sweep reads gets there.
 
-A value at home outside all loops is still in its variable.  A value at home in a loop is
+A value at scope outside all loops is still in its variable.  A value at scope in a loop is
 
   loaded      from the element that the iteration stored it in, if that takes less than what follows;
   recomputed  in the reversed iteration, if that is cheap and its operands are there;
@@ -50,7 +50,7 @@ class Planner(StoredElements):
         for body in bodies:
             self._demand_block(body)
         self.choose_copies()
-        self.choose_heads()
+        self.choose_starts()
         # what must be stored comes first, and in the order of the program: values that follow from it are cheap then
         self._pending.sort(key=self._turn)
         while self._pending:
@@ -125,60 +125,60 @@ class Planner(StoredElements):
             # a fused iteration is reversed before it sets the names for the next one
             if (name, loop.key) not in self._done and loop.key not in self.plan.fused:
                 self._done.add((name, loop.key))
-                self._store_head(name, loop)
+                self._store_start(name, loop)
             return
-        home = self.scopes.home[name]
-        if (name, home.key) in self._done:
+        scope = self.scopes.scope_of[name]
+        if (name, scope.key) in self._done:
             return
-        cost = self._cost(name, home)
-        chain = self.chain(home)
-        held = self.held(name, home) if chain else None
-        self._done.add((name, home.key))
+        cost = self._cost(name, scope)
+        chain = self.chain(scope)
+        held = self.held(name, scope) if chain else None
+        self._done.add((name, scope.key))
         if not chain:
             return  # still in its variable, or replayed
         defs = self.scopes.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return  # the reversed loop's own variable
         if len(defs) == 1 and self.copied(defs[0]):
-            served = self.from_copy(name, home, chain)
+            served = self.from_copy(name, scope, chain)
             assert served
             return
         scalar = isinstance(self.types[name], Scalar)
         if held is not None:
-            self.from_element(name, held, home)
+            self.from_element(name, held, scope)
             return
         if cost < (STORE if scalar else STORE_ARRAY) or (not scalar and self._refers(name)):
-            self.plan.recomputed.setdefault(home.key, []).append(name)
+            self.plan.recomputed.setdefault(scope.key, []).append(name)
             for stmt in defs:
                 for operand in reads(stmt):
-                    self._demand(Name(operand), home)
+                    self._demand(Name(operand), scope)
             return
-        if self.from_copy(name, home, chain) or self._from_merge(name, home):
+        if self.from_copy(name, scope, chain) or self._from_merge(name, scope):
             return
         slot = self._slot(name, chain)
         self.plan.stored[name] = slot
 
-    def _from_merge(self, name: str, home: Scope) -> bool:
+    def _from_merge(self, name: str, scope: Scope) -> bool:
         """Have a branch's value from the name that it is merged into: one place is kept for both branches."""
-        branch = home.owner
+        branch = scope.owner
         if not isinstance(branch, If) or self.is_exit_test(branch):
             return False
-        for stmt in home.block:
+        for stmt in scope.block:
             if isinstance(stmt, Assign) and stmt.value == Name(name) and self.types[stmt.target] == self.types[name]:
                 defs = self.scopes.defs[stmt.target]
                 if len(defs) > 1 and all(self.scopes.of[one.key].owner is branch for one in defs):
-                    self.plan.recomputed.setdefault(home.key, []).append(name)
+                    self.plan.recomputed.setdefault(scope.key, []).append(name)
                     self.plan.reloaded[name] = Assign(name, Name(stmt.target), stmt.span)
-                    self._demand(Name(stmt.target), home)
+                    self._demand(Name(stmt.target), scope)
                     return True
         return False
 
-    def _store_head(self, name: str, loop: Scope) -> None:
+    def _store_start(self, name: str, loop: Scope) -> None:
         if self._passed_on(name, loop) or self._counts(name, loop):
             return
         root = self.root(loop.parent) if loop.parent is not None else loop
         chain = tuple(r for r in reversed(loop.loops()) if r is loop or (r is not root and r.inside(root)))
-        self.plan.heads.setdefault(loop.key, {})[name] = self._slot(name, chain, loop)
+        self.plan.starts.setdefault(loop.key, {})[name] = self._slot(name, chain, loop)
 
     def _passed_on(self, name: str, loop: Scope) -> bool:
         """Whether a reversed iteration has a name by what the iterations do with it: see carried_shadows.py."""
@@ -226,21 +226,21 @@ class Planner(StoredElements):
                 outermost = inner[0]
         else:
             assert isinstance(type_, Scalar | Array)
-            slot = self._stack(name, type_, chain, iteration or self.scopes.home[name])
+            slot = self._stack(name, type_, chain, iteration or self.scopes.scope_of[name])
         assert outermost.owner is not None
         self.plan.buffers.setdefault(outermost.owner.key, []).append((slot, name))
         for loop in chain:
             self._demand_loop_counter(loop)
         return slot
 
-    def _stack(self, name: str, type_: Scalar | Array, chain: tuple[Scope, ...], home: Scope) -> Slot:
+    def _stack(self, name: str, type_: Scalar | Array, chain: tuple[Scope, ...], scope: Scope) -> Slot:
         """A list for the values of a name; what a call keeps goes on one for all of a type."""
         if self.tape is None or len(chain) > 1 or chain[0] is not self.tape:
             return Slot(
                 self.emitter.fresh(f"{name}_stack", Stack(type_)),
                 chain,
                 False,
-                late=self.tape is not None and self.calls_in(home),
+                late=self.tape is not None and self.calls_in(scope),
             )
         if type_ not in self.lists:
             self.lists[type_] = self.emitter.fresh(f"{self.label}_{type_.dtype}s", Stack(type_))
@@ -272,7 +272,7 @@ class Planner(StoredElements):
         stack = self._stack(buffer, type_, around, inner.parent)
         self.plan.buffers.setdefault(around[0].owner.key, []).append((stack, buffer))
         self.plan.stored[buffer] = stack
-        self.scopes.home[buffer] = inner.parent
+        self.scopes.scope_of[buffer] = inner.parent
         self.scopes.defs[buffer] = []
 
 

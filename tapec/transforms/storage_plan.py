@@ -46,7 +46,7 @@ class StoragePlan:
     """The decisions, per region.
 
     replayed    loop bodies (by id) that are run again in the reverse sweep
-    stored      slots by value name; `heads` are values that a loop's iteration begins with
+    stored      slots by value name; `starts` are values that a loop's iteration begins with
     recomputed  names recomputed at the start of a reversed region
     fused       loop bodies (by id) whose iterations are reversed as soon as they have run
     rotated     names that a loop's iteration permutes, in cycles that the reversed iteration turns back
@@ -60,7 +60,7 @@ class StoragePlan:
     replayed: set[int] = field(default_factory=set)
     fused: frozenset[int] = frozenset()
     stored: dict[str, Slot] = field(default_factory=dict)
-    heads: dict[int, dict[str, Slot]] = field(default_factory=dict)
+    starts: dict[int, dict[str, Slot]] = field(default_factory=dict)
     recomputed: dict[int, list[str]] = field(default_factory=dict)
     buffers: dict[int, list[tuple[Slot, str]]] = field(default_factory=dict)
     counters: dict[int, str] = field(default_factory=dict)

@@ -37,54 +37,54 @@ class StoredElements(IterationStarts):
         super().__init__(emitter, scopes, memory, exits, shadows)
         self._holders: dict[str, Store | None] = {}
 
-    def held(self, name: str, home: Scope) -> Store | None:
+    def held(self, name: str, scope: Scope) -> Store | None:
         """The store of a value into an element, if loading it from there takes least."""
-        again = self._again(name, home)
-        return None if self._loaded(name, home, again) is None else self.holder(name, home, again)
+        again = self._again(name, scope)
+        return None if self._loaded(name, scope, again) is None else self.holder(name, scope, again)
 
-    def from_element(self, name: str, stmt: Store, home: Scope) -> None:
+    def from_element(self, name: str, stmt: Store, scope: Scope) -> None:
         """Load a value of an iteration from the element that it is stored in."""
         operands = (Name(stmt.array), *stmt.index)
-        self.plan.recomputed.setdefault(home.key, []).append(name)
+        self.plan.recomputed.setdefault(scope.key, []).append(name)
         self.plan.elements[name] = stmt.array
         self.plan.reloaded[name] = Assign(name, Op("load", operands), stmt.span)
         for operand in operands:
-            self._demand(operand, home)
+            self._demand(operand, scope)
 
-    def holder(self, name: str, home: Scope, again: float) -> Store | None:
+    def holder(self, name: str, scope: Scope, again: float) -> Store | None:
         if name not in self._holders:
-            self._holders[name] = self._find(name, home)
+            self._holders[name] = self._find(name, scope)
         found = self._holders[name]
         return found if found is None or again >= STORE or self._class(found.array) in self._whole else None
 
-    def _find(self, name: str, home: Scope) -> Store | None:
+    def _find(self, name: str, scope: Scope) -> Store | None:
         type_ = self.types[name]
         if len(self.scopes.defs[name]) != 1 or not isinstance(type_, Scalar) or not type_.is_float:
             return None
-        stores = (stmt for stmt in home.block if isinstance(stmt, Store) and stmt.value == Name(name))
-        return next((stmt for stmt in stores if self._holds(stmt, name, home)), None)
+        stores = (stmt for stmt in scope.block if isinstance(stmt, Store) and stmt.value == Name(name))
+        return next((stmt for stmt in stores if self._holds(stmt, name, scope)), None)
 
-    def _holds(self, stmt: Store, name: str, home: Scope) -> bool:
+    def _holds(self, stmt: Store, name: str, scope: Scope) -> bool:
         """Whether the element that a value is stored in holds it whenever the reversed iteration asks for it."""
         array, cls = self.types[stmt.array], self._class(stmt.array)
         if stmt.accumulate or not isinstance(array, Array) or array.element != self.types[name]:
             return False
         # others see parameters, and may change them before the reverse sweep
-        if any(self._class(one) == cls for one in (*self.shadows, *self.put_back, *self.scopes.params)):
+        if any(self._class(one) == cls for one in (*self.shadows, *self.undone, *self.scopes.params)):
             return False
         first, last = self.scopes.place[self.scopes.defs[name][0].key], self.scopes.place[stmt.key]
-        between = tuple(one for one in home.block if first < self.scopes.place[one.key] < last)
+        between = tuple(one for one in scope.block if first < self.scopes.place[one.key] < last)
         if may_leave(between, Break, Return, Raise):
             return False
         # the load stands where the value is made
-        made = (place for operand in stmt.index for place in self._made_in(operand, home))
+        made = (place for operand in stmt.index for place in self._made_in(operand, scope))
         return all(place < first for place in made) and self.memory.stable(stmt, stmt.array)
 
-    def _made_in(self, operand: Expr, home: Scope) -> list[int]:
+    def _made_in(self, operand: Expr, scope: Scope) -> list[int]:
         """Where a block makes an operand."""
         if not isinstance(operand, Name):
             return []
-        defs = (one for one in self.scopes.defs.get(operand.id, ()) if self.scopes.of[one.key].inside(home))
+        defs = (one for one in self.scopes.defs.get(operand.id, ()) if self.scopes.of[one.key].inside(scope))
         return [self.scopes.place[one.key] for one in defs]
 
     def _class(self, array: str) -> str:

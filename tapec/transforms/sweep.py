@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tapec.analyses.activity import Activity, is_callee, outputs
+from tapec.analyses.activity import Activity, is_callee, outputs, refuse_outside
 from tapec.analyses.aliases import Memory
 from tapec.analyses.scopes import Scope, Scopes
 from tapec.errors import NotDifferentiable
@@ -41,7 +41,7 @@ from tapec.syntax.core import (
     substitute,
     zero_of,
 )
-from tapec.syntax.custom_rule import Custom
+from tapec.syntax.custom_rule import Custom, custom_of
 from tapec.syntax.types import FLOAT64, Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
@@ -94,7 +94,7 @@ class RevLoop:
 
 @dataclass
 class RevBlock:
-    """Reversed statements of a region, and the adjoints of the numbers at home in it."""
+    """Reversed statements of a region, and the adjoints of the numbers at scope in it."""
 
     region: Scope
     items: list[Stmt | RevIf | RevLoop] = field(default_factory=list)
@@ -119,7 +119,7 @@ class Sweep:
         self.activity = activity
         self.shadows = shadows
         self.bars: dict[str, str] = {}
-        self.homes: dict[int, list[str]] = {}
+        self.scopes_of: dict[int, list[str]] = {}
         # copies of arrays after and before a statement
         self.snapshots: dict[int, list[tuple[str, str]]] = {}
         self.entries: dict[int, list[tuple[str, str]]] = {}
@@ -140,18 +140,18 @@ class Sweep:
         self.checkpointed: Callable[[For], list[Stmt]] | None = None
 
     def bar(self, name: str) -> str:
-        """The adjoint of an active number; it starts at zero where the number is at home."""
+        """The adjoint of an active number; it starts at zero where the number is at scope."""
         if name not in self.bars:
             bar = self.emitter.fresh(f"{name}_bar", self.types[name])
             self.bars[name] = bar
-            self.homes.setdefault(self.scopes.home[name].key, []).append(bar)
+            self.scopes_of.setdefault(self.scopes.scope_of[name].key, []).append(bar)
         return self.bars[name]
 
     def stack_bar(self, name: str) -> str:
         """For a stack of numbers, the stack of their adjoints; the forward sweep leaves both empty."""
         if name not in self.bars:
             self.bars[name] = self.shadows.of(name)
-            self.homes.setdefault(self.scopes.home[name].key, []).append(self.bars[name])
+            self.scopes_of.setdefault(self.scopes.scope_of[name].key, []).append(self.bars[name])
         return self.bars[name]
 
     def run(self, block: Block, region: Scope) -> RevBlock:
@@ -161,7 +161,7 @@ class Sweep:
             result.items += self.reverse(stmt)
         if self.divide_once:
             result.items = with_reciprocals(result.items, region, self.scopes, self.emitter)
-        result.adjoints = self.homes.setdefault(region.key, [])
+        result.adjoints = self.scopes_of.setdefault(region.key, [])
         if region is self.scopes.root:
             share_functions(result, self.scopes, self.types)
         return result
@@ -196,12 +196,15 @@ class Sweep:
                 element = self.types[stack]
                 if isinstance(element, Stack) and isinstance(element.element, Scalar):
                     out.let("t", Op("pop", (Name(self.stack_bar(stack)),)), element.element)
+            case Call(targets=targets, function=Custom()):
+                if any(target in self.activity for target in targets):
+                    self.custom(stmt, out)
             case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES:
                 if any(target in self.activity for target in targets):
                     self.primitive(stmt, fn, args, targets, out)
             case Call(function=fn) if any(target in self.activity for target in outputs(stmt)):
                 if not is_callee(fn):
-                    raise NotDifferentiable(f"`{fn}` has no derivative rule", stmt.span)
+                    raise no_rule(fn, stmt.span)
                 self.call(stmt, out)
         return list(out.out)
 
@@ -254,13 +257,16 @@ class Sweep:
             if isinstance(arg, Name) and arg.id in self.activity:
                 self.contribute(arg.id, Name(name), out)
 
+    def is_array(self, name: str) -> bool:
+        return isinstance(self.types[name], Array)
+
     def contribute(self, name: str, expr: Expr, out: Emitter) -> None:
         out.accumulate(self.bar(name), expr)
 
     def assign(self, stmt: Assign, out: Emitter) -> None:
         target, value = stmt.target, stmt.value
         if isinstance(value, Op) and isinstance(value.fn, Custom):
-            self.custom(stmt, value, value.fn, out)
+            self.custom(stmt, out)
             return
         if isinstance(self.types[target], Array | Stack):
             if isinstance(value, Op) and value.fn in PRIMITIVES:
@@ -330,17 +336,34 @@ class Sweep:
             return Op("strong", (Name(bar), fold(substitute(contribution, {bar: one}))))
         return Op("ifelse", (Op("!=", (Name(bar), zero)), contribution, zero))
 
-    def custom(self, stmt: Assign, value: Op, fn: Custom, out: Emitter) -> None:
+    def custom(self, stmt: Assign | Call, out: Emitter) -> None:
         """Inline the derivative that the user gave for an operation."""
-        arguments = tuple(self.unchanged(stmt, arg) for arg in value.args[1:] if isinstance(arg, Name | Const))
-        array = isinstance(self.types[stmt.target], Array)
-        seed = Name(self.shadows.of(stmt.target) if array else self.bar(stmt.target))
-        block, adjoints = fn.rule.pull_back(out, seed, arguments)
+        own = custom_of(stmt)
+        assert own is not None
+        fn, targets, args = own
+        rule, operands = fn.rule, args[fn.rule.results :]
+        refuse_outside(rule, operands, self.activity)
+        active = [isinstance(one, Name) and one.id in self.activity for one in operands[: rule.operands]]
+        # of the operands the shapes are needed, which adjoints have as well
+        arguments = [
+            Name(self.shadows.of(one.id)) if on and isinstance(one, Name) and self.is_array(one.id) else one
+            for one, on in zip(operands, active, strict=False)
+        ]
+        first = rule.operands + rule.outside
+        arguments += [*operands[rule.operands : first], *(self.unchanged(stmt, one) for one in operands[first:])]
+        seeds: list[Atom | None] = []
+        for target in targets:
+            found = target in self.activity
+            bar = self.shadows.of if self.is_array(target) else self.bar
+            seeds.append(Name(bar(target)) if found else None)
+        results = [self.unchanged(stmt, one) if k in rule.read else one for k, one in enumerate(map(Name, targets))]
+        block, adjoints = rule.pull_back(out, seeds, results, arguments, active)
         out.extend(block)
-        for operand, adjoint in zip(value.args[1:], adjoints, strict=False):
-            if adjoint is None or not isinstance(operand, Name) or operand.id not in self.activity:
+        for operand, adjoint, on in zip(operands, adjoints, active, strict=False):
+            if adjoint is None or not on:
                 continue
-            if isinstance(self.types[operand.id], Array):
+            assert isinstance(operand, Name)
+            if self.is_array(operand.id):
                 assert isinstance(adjoint, Name)
                 out.add_elements(self.shadows.of(operand.id), adjoint.id)
             else:

@@ -112,8 +112,8 @@ class _Search:
 
     def elements(self, name: str, depth: int) -> set[str] | None:
         """The arrays whose elements give a number; None if it takes more than they."""
-        home = self.scopes.home.get(name)
-        if home is None or not self.planner.chain(home):
+        scope = self.scopes.scope_of.get(name)
+        if scope is None or not self.planner.chain(scope):
             return set()
         defs = self.scopes.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
@@ -126,7 +126,7 @@ class _Search:
             array, *subs = value.args
             assert isinstance(array, Name)
             if not self.memory.stable(defs[0], array.id):
-                if not self.candidate(array.id) or not self.memory.whole_in(array.id, home):
+                if not self.candidate(array.id) or not self.memory.whole_in(array.id, scope):
                     return None
                 found.add(array.id)
             value = Op("load", tuple(subs))
@@ -148,7 +148,9 @@ class _Search:
         defs = self.scopes.defs.get(array, [])
         made = defs[0] if len(defs) == 1 else None
         fresh = isinstance(made, Assign) and isinstance(made.value, Op) and made.value.fn in _MADE
-        if not fresh or array in self.params or array not in self.names or self.planner.chain(self.scopes.home[array]):
+        if not fresh or array in self.params or array not in self.names:
+            return False
+        if self.planner.chain(self.scopes.scope_of[array]):
             return False
         cls = self.memory.aliases.find(array)
         if any(n != array and is_memory(t) and self.memory.aliases.find(n) == cls for n, t in self.types.items()):
@@ -158,7 +160,7 @@ class _Search:
                 return False
             for around in self.scopes.of[stmt.key].ancestors():
                 again = around.key in self.plan.fused or around.key in self.plan.replayed
-                if again and not self.scopes.home[array].inside(around):
+                if again and not self.scopes.scope_of[array].inside(around):
                     return False
         return True
 

@@ -24,11 +24,11 @@ class Asked:
         self.loop = next(stmt for stmt in walk(function.body) if isinstance(stmt, For) and stmt.var == "i")
         (self.here,) = self.integers.scopes.body[self.loop.key]
 
-    def apart(self, first: str, second: str, later: bool = False) -> bool:
+    def disjoint(self, first: str, second: str, later: bool = False) -> bool:
         """In different iterations, and both not negative."""
         one, other = (self.integers.sum(Name(name)) for name in (first, second))
         counted = all(self.integers.never_negative(sum_, self.here) for sum_ in (one, other))
-        return counted and self.integers.apart(one, other, self.loop, later)
+        return counted and self.integers.disjoint(one, other, self.loop, later)
 
     def different(self, first: str, second: str) -> bool:
         """In the same iteration."""
@@ -54,19 +54,19 @@ PARTS = Asked("""
 
 def test_parts_of_an_array_that_are_as_long_as_the_loop_are_apart():
     for first, second in (("i", "i1"), ("i1", "i2"), ("i", "i2"), ("i1", "i1")):
-        assert PARTS.apart(first, second)
-        assert PARTS.apart(second, first, later=True)
+        assert PARTS.disjoint(first, second)
+        assert PARTS.disjoint(second, first, later=True)
     assert PARTS.different("i", "i1")
     assert not PARTS.different("i1", "i1")
 
 
 def test_parts_that_may_overlap_are_not_apart():
-    assert not PARTS.apart("i", "i4")
+    assert not PARTS.disjoint("i", "i4")
     assert not PARTS.different("i", "i4")
-    assert not PARTS.apart("i5", "i1")
-    assert not PARTS.apart("i5", "i6")
+    assert not PARTS.disjoint("i5", "i1")
+    assert not PARTS.disjoint("i5", "i6")
     # the same place counted from the end
-    assert not PARTS.apart("i3", "i1")
+    assert not PARTS.disjoint("i3", "i1")
     assert not PARTS.counted("i3")
 
 
@@ -95,20 +95,20 @@ STRIDES = Asked("""
 
 
 def test_remainders_tell_strides_apart():
-    assert STRIDES.apart("i3", "i31")
+    assert STRIDES.disjoint("i3", "i31")
     assert STRIDES.different("i3", "i31")
-    assert STRIDES.apart("i3", "i3")
-    assert STRIDES.apart("ik", "ik")
-    assert STRIDES.apart("ik", "i31")
+    assert STRIDES.disjoint("i3", "i3")
+    assert STRIDES.disjoint("ik", "ik")
+    assert STRIDES.disjoint("ik", "i31")
 
 
 def test_strides_that_meet_are_not_apart():
-    assert not STRIDES.apart("i3", "i33")
+    assert not STRIDES.disjoint("i3", "i33")
     # what a later iteration comes to has been left behind in one direction alone
-    assert STRIDES.apart("i3", "i33", later=True)
-    assert not STRIDES.apart("i33", "i3", later=True)
-    assert not STRIDES.apart("i3", "i3n")
-    assert not STRIDES.apart("ik4", "ik4")
+    assert STRIDES.disjoint("i3", "i33", later=True)
+    assert not STRIDES.disjoint("i33", "i3", later=True)
+    assert not STRIDES.disjoint("i3", "i3n")
+    assert not STRIDES.disjoint("ik4", "ik4")
     assert not STRIDES.different("ik", "i31")
 
 
@@ -124,8 +124,8 @@ FLAT = Asked("""
 
 
 def test_rows_of_a_flat_matrix_are_apart():
-    assert FLAT.apart("ij", "ij")
-    assert not FLAT.apart("ik", "ik")
+    assert FLAT.disjoint("ij", "ij")
+    assert not FLAT.disjoint("ik", "ik")
     # nobody knows that n is positive where the loop over j makes no iteration
     assert not FLAT.counted("in_")
 
@@ -143,10 +143,10 @@ STEPS = Asked("""
 
 
 def test_steps_that_only_the_run_knows():
-    assert STEPS.apart("i0", "i1")
-    assert STEPS.apart("i0", "i0")
+    assert STEPS.disjoint("i0", "i1")
+    assert STEPS.disjoint("i0", "i0")
     assert STEPS.counted("i1")
-    assert not STEPS.apart("i2", "i2")
+    assert not STEPS.disjoint("i2", "i2")
     # the step may be negative
     assert not STEPS.counted("i")
 
@@ -171,7 +171,7 @@ DOUBLED = """
 
 def test_what_a_loop_carries_has_one_value_in_an_iteration():
     asked = Asked(DOUBLED)
-    assert asked.apart("i", "i1")
+    assert asked.disjoint("i", "i1")
     assert asked.counted("i1")
 
 
@@ -184,15 +184,15 @@ def test_what_the_loop_itself_carries_has_others_in_other_iterations():
                 k2 = k + 2
                 k = k2
         """)
-    assert not asked.apart("i1", "i1")
+    assert not asked.disjoint("i1", "i1")
     assert not asked.different("i1", "i1")
 
 
 def test_a_name_set_in_the_middle_is_nothing_to_go_by():
     asked = Asked(DOUBLED.replace("x = a[i1]", "k = i1 + 1\n                    x = a[i1]"))
-    assert not asked.apart("i", "i1")
+    assert not asked.disjoint("i", "i1")
     given = Asked(PARTS_SET_AGAIN)
-    assert not given.apart("i", "i1")
+    assert not given.disjoint("i", "i1")
 
 
 PARTS_SET_AGAIN = """
@@ -218,11 +218,11 @@ def test_loops_that_run_backwards_and_bounds_that_are_chosen():
                 for k2 in range(n2):
                     i6 = n + k2
         """)
-    assert asked.apart("i", "i1")
-    assert asked.apart("i", "i5")
-    assert asked.apart("k2", "k2") is False
-    assert asked.apart("i", "i6")
-    assert not asked.apart("i1", "i6")
+    assert asked.disjoint("i", "i1")
+    assert asked.disjoint("i", "i5")
+    assert asked.disjoint("k2", "k2") is False
+    assert asked.disjoint("i", "i6")
+    assert not asked.disjoint("i1", "i6")
     assert asked.different("n3", "i4")
     assert asked.counted("n3")
 
@@ -381,4 +381,4 @@ def test_a_view_may_be_another_part_of_an_array(second, apart):
                 a_1[i] = t
     """))
     loop = next(stmt for stmt in asked.dependence.loops.values() if stmt.var == "i")
-    assert asked.commute(loop) is apart
+    assert asked.is_parallel(loop) is apart

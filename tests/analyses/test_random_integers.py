@@ -88,13 +88,13 @@ def test_what_is_proved_holds(seed):
         for depth, var in enumerate(nest.loops):
             around = integers.scopes.of[loops[var].key].loops()
             proved = {
-                "apart": integers.apart(sums[one], sums[other], loops[var]),
-                "later": integers.apart(sums[one], sums[other], loops[var], later=True),
-                "meet": integers.never_meet(sums[one], sums[other], around),
+                "disjoint": integers.disjoint(sums[one], sums[other], loops[var]),
+                "later": integers.disjoint(sums[one], sums[other], loops[var], later=True),
+                "meet": integers.never_equal(sums[one], sums[other], around),
             }
             for now, then, later in _pairs(runs, nest.loops[:depth]):
                 moved = now[var] != then[var]
-                said = (proved["apart"] and moved) or (proved["later"] and moved and later) or proved["meet"]
+                said = (proved["disjoint"] and moved) or (proved["later"] and moved and later) or proved["meet"]
                 assert not said or now[one] != then[other], (nest.text(""), one, other, var, proved)
 
 

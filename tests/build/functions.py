@@ -115,6 +115,10 @@ def awkward(status, result, x, x_count, X, free, int, lambda_, θ):
     return total
 
 
+def waves(x, a):
+    return np.sin(x) * a, a * a
+
+
 def oscillator(x):
     return np.sum(np.exp(-x) * np.cos(x))
 
@@ -189,4 +193,8 @@ CASES = (
     ),
     Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=300), rng.normal(size=300)), mode="hvp"),
     Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3),), mode="hessian"),
+    Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3),), mode="hessian_diag"),
+    Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3), 2.0), mode="vjp"),
+    Case(waves, "f8[:], f8", lambda rng: (rng.normal(size=3), 2.0, (rng.normal(size=3), 0.5)), (0, 1), "vjp"),
+    Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3), rng.normal(size=3)), mode="gnvp"),
 )

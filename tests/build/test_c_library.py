@@ -59,7 +59,7 @@ class Built:
 
 def derived(case: Case) -> DerivedTarget:
     arguments = case.make(np.random.default_rng(1))
-    own = len(arguments) - (case.mode in ("hvp", "jvp"))
+    own = len(arguments) - (case.mode in ("hvp", "jvp", "vjp", "gnvp"))
     signature = parse(case.signature) if case.signature else tuple(map(numba.typeof, arguments[:own]))
     target = Target("", wrt=case.wrt, mode=case.mode, name=case.name)
     return derive_function(suited(target, processor("baseline")), case.f, signature)

@@ -61,7 +61,7 @@ class TestGrad:
 
 
 @pytest.mark.parametrize("level", sampled(["-O2", "-O0", "-O1"], 3))
-@pytest.mark.parametrize("command", ["grad", "jvp", "hvp"])
+@pytest.mark.parametrize("command", ["grad", "jvp", "hvp", "vjp", "gnvp", "hessian-diag", "jacobian", "hessian"])
 def test_each_derivative_is_that_of_the_library(model, command, level):
     (made,) = gradient_of(succeeds(command, "cli_model.py:loss", "--wrt", "x", level)).values()
     from tapec.loading import load
@@ -73,13 +73,18 @@ def test_each_derivative_is_that_of_the_library(model, command, level):
         np.testing.assert_allclose(gradient, tapec.grad(loss)(x, 3.0))
     elif command == "jvp":
         np.testing.assert_allclose(made(x, 3.0, v), tapec.jvp(loss, (x, 3.0), (v, None)))
+    elif command == "vjp":
+        value, adjoint = made(x, 3.0, 2.0)
+        np.testing.assert_allclose(adjoint, 2.0 * tapec.grad(loss)(x, 3.0))
     else:
-        np.testing.assert_allclose(made(x, 3.0, v), tapec.hvp(loss)(x, 3.0, v))
+        same = getattr(tapec, command.replace("-", "_"))(loss)
+        given = (x, 3.0, v) if command in ("hvp", "gnvp") else (x, 3.0)
+        np.testing.assert_allclose(made(*given), same(*given))
 
 
 def test_a_mode_that_does_not_exist():
-    with pytest.raises(UsageError, match='mode must be "grad", "jvp" or "hvp"'):
-        tapec.emit(lambda x: x, signature="f8", mode="vjp")
+    with pytest.raises(UsageError, match="mode must be one of 'grad', 'jvp', 'vjp', 'hvp'"):
+        tapec.emit(lambda x: x, signature="f8", mode="pullback")
 
 
 class TestHeader:

@@ -44,21 +44,6 @@ def special_function_of_a_complex_number(x):
 
 
 @refused(1.0)
-def keyword_of_an_opaque_function(x):
-    return x * tapec.opaque(pow)(2.0, exp=3)
-
-
-@refused(1.0)
-def text_for_an_opaque_function(x):
-    return x * tapec.opaque(len)("abc")
-
-
-@refused(1.0)
-def result_of_an_opaque_function(x):
-    return x * tapec.opaque(divmod, "UniTuple(f8, 2)")(3.0, 2.0)
-
-
-@refused(1.0)
 def type_of_an_opaque_function(x):
     return x * tapec.opaque(pow, "number")(3.0, 2.0)
 

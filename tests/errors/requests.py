@@ -211,11 +211,6 @@ def implicit_root_of_nothing():
 
 
 @misuse
-def implicit_root_to_no_order():
-    tapec.implicit_root(lambda x, a: x - a, square, order=0)
-
-
-@misuse
 def implicit_root_without_parameters():
     tapec.implicit_root(square, square)
 
@@ -327,18 +322,6 @@ def checks_no_floats():
 
 
 @misuse
-def custom_gradient_has_no_forward_mode():
-    @tapec.custom_gradient
-    def f(x):
-        def pull(bar):
-            return bar * 2.0
-
-        return x * x, pull
-
-    tapec.jvp(lambda x: f(x), (1.0,), (1.0,))
-
-
-@misuse
 def emits_a_large_table():
     table = np.zeros(5000)
     tapec.emit(lambda x: x * table[1], signature="f8")
@@ -386,18 +369,3 @@ def source_by_name_that_has_its_argument():
         return x * k
 
     tapec.grad(functools.partial(f, k=2.0), "k")
-
-
-@misuse
-def a_derivative_for_a_function_that_has_one():
-    tapec.register(np.sin, lambda dy, y, x: dy)
-
-
-@misuse
-def a_derivative_that_is_no_function():
-    tapec.register(Model().loss, 1.0)
-
-
-@misuse
-def a_number_that_is_called_as_it_is():
-    tapec.opaque(1.0)

@@ -47,7 +47,7 @@ def not_a_function():
 
 @misuse
 def unknown_mode_of_emit():
-    tapec.emit(square, signature="f8", mode="vjp")
+    tapec.emit(square, signature="f8", mode="pullback")
 
 
 @misuse

@@ -17,7 +17,7 @@ from tests.errors import Refusal, golden, read, write
 
 SUBJECTS = (
     *("assignment", "statements", "expressions", "containers", "library", "indexing", "calls"),
-    *("derivatives", "requests", "sources", "targets", "complex_numbers"),
+    *("derivatives", "own_derivatives", "products", "requests", "sources", "targets", "complex_numbers"),
     *("records", "tensors", "tapes", "tape_objects", "compiled", "compiled_objects", "decorators"),
 )
 SOURCE = Path(tapec.__file__).resolve().parent

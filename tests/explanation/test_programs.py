@@ -13,7 +13,7 @@ import pytest
 import tapec
 from tapec.explanation.listing import gradient_listing
 from tapec.explanation.page import page
-from tapec.products import plain_function
+from tapec.plain_functions import plain_function
 from tests.golden.test_golden import CASES, HERE, load
 from tests.programs.test_programs import PROGRAMS
 from tests.sampling import sampled

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.buffers import chunked_buffers
+from tapec.optimise import costs
 from tests.oracles import check, interpreted
 from tests.sampling import sampled
 
@@ -92,7 +92,7 @@ PROGRAMS = (steps, merges, some_empty, in_each_iteration)
 @pytest.mark.parametrize("room", sampled([20, 0, 3, 2048], 4))
 def test_derivatives(f: Callable[..., Any], room: int, monkeypatch: pytest.MonkeyPatch):
     """Whatever fits into a chunk: nothing, some iterations, all of them."""
-    monkeypatch.setattr(chunked_buffers, "_CHUNK", room)
+    monkeypatch.setattr(costs, "CHUNK_ELEMENTS", room)
     with interpreted():
         check(f, (X, 6), (0,))
 
@@ -113,7 +113,7 @@ def test_buffers_of_one_extent_have_one_place():
 
 @pytest.mark.slow
 def test_compiled(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(chunked_buffers, "_CHUNK", 16)
+    monkeypatch.setattr(costs, "CHUNK_ELEMENTS", 16)
     for f in (steps, merges):
         value, gradient = tapec.value_and_grad(f, cache=False)(X, 6)
         with interpreted():

@@ -83,7 +83,7 @@ def test_a_table_keeps_where_it_is_asked():
 
 def test_one_value_is_kept_itself():
     text = tapec.emit(alone, wrt=(0, 1, 2), signature="f8[::1], f8, f8")
-    with mock.patch.object(Planner, "choose_heads", lambda planner: None):
+    with mock.patch.object(Planner, "choose_starts", lambda planner: None):
         assert tapec.emit(alone, wrt=(0, 1, 2), signature="f8[::1], f8, f8") == text
 
 
@@ -92,7 +92,7 @@ def test_gradients_are_the_same_without(rng, f, make, wrt):
     args = make(rng)
     with interpreted():
         value, gradient = tapec.value_and_grad(f, wrt=wrt)(*clone(args))
-        with mock.patch.object(Planner, "choose_heads", lambda planner: None):
+        with mock.patch.object(Planner, "choose_starts", lambda planner: None):
             wanted, expected = tapec.value_and_grad(f, wrt=wrt, cache=False)(*clone(args))
         assert value == wanted
         for one, other in zip(gradient, expected, strict=True):

@@ -101,7 +101,7 @@ class _Hoist:
                 if needed is not None:
                     moved |= {one.key: (one,) for one in needed}
                     moved[stmt.key], instead[stmt.key] = self.parted(stmt, stmt.value)
-                elif isinstance(loop, For) and (asked := self.largest.room(stmt, loop, at_top)) is not None:
+                elif isinstance(loop, For) and (asked := self.largest.capacity(stmt, loop, at_top)) is not None:
                     before_it, room = asked
                     empty = replace(stmt, value=Op("empty", (stmt.value.args[0], room)))
                     moved[stmt.key], instead[stmt.key] = (*before_it, empty), self.filled(stmt, stmt.value)

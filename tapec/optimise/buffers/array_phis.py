@@ -26,6 +26,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import VIEWS
 from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
@@ -34,14 +35,12 @@ from tapec.syntax.types import Array
 
 def copy_array_phis(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with elements copied instead; see the module."""
-    worker = _Joined(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Joined(function).rewritten()
 
 
-class _Joined:
+class _Joined(Rewriter):
     def __init__(self, function: Function) -> None:
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.mentions = _mentions(function.body)
         self.shapes: dict[str, tuple[str, tuple[int, ...]]] = {}
@@ -54,9 +53,6 @@ class _Joined:
                     small = len(shape) == len(extents) and 0 < math.prod(shape) <= costs.SMALL_ARRAY
                     if small and self.writes[target] == 1:
                         self.shapes[target] = (dtype, shape)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         stmt = map_blocks(stmt, self.block)

@@ -146,7 +146,7 @@ class _Writer:
         begun = max((one.begun for one in lists), key=lambda stmt: where.place[stmt.key])
         self.new[begun.key] = [begun, *self.begin(group)]
         made = min((one.made for one in lists), key=lambda stmt: where.place[stmt.key])
-        self.new[made.key][:0] = self.make_room(group, lists[0].size, made)
+        self.new[made.key][:0] = self.reserve(group, lists[0].size, made)
         taken = min((one.taken for one in lists), key=lambda stmt: where.place[stmt.key])
         self.new[taken.key][:0] = self.step_back(group, taken)
 
@@ -171,7 +171,7 @@ class _Writer:
     def chunk(self, group: _Group, one: _Kept, size: Atom) -> Stmt:
         return Assign(group.chunks[one.stack].id, Op("empty", (Const(one.dtype), size)), one.begun.span)
 
-    def make_room(self, group: _Group, size: Atom, stmt: Assign) -> list[Stmt]:
+    def reserve(self, group: _Group, size: Atom, stmt: Assign) -> list[Stmt]:
         """New chunks, where an iteration's buffers find no room in those that are there."""
         span = stmt.span
         held, longest = self.fresh("held", INT64), self.fresh("longest", INT64)

@@ -28,12 +28,11 @@ from tapec.analyses.scopes import Scope, Scopes, scopes
 from tapec.errors import Span
 from tapec.optimise.buffers.capacity import Capacity
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
@@ -56,7 +55,8 @@ def lists_as_arrays(function: Function, _constants: frozenset[str] = frozenset()
         return function
     where = scopes(function)
     lists = [one for one in lists if not where.of[one.made.key].loops()]
-    return _Writer(function, of_one_height(lists, where), where).run()
+    writer = _Writer(function, of_one_height(lists, where), where)
+    return writer.rewritten() if writer.of else function
 
 
 @dataclass
@@ -72,12 +72,11 @@ class _Group:
     steps: set[int] = field(default_factory=set)
 
 
-class _Writer:
+class _Writer(Rewriter):
     def __init__(self, function: Function, groups: list[tuple[NumberList, ...]], where: Scopes) -> None:
-        self.function = function
+        super().__init__(function)
         self.where = where
-        self.fresh = Fresh(function.types)
-        self.room = Capacity(function, self.fresh)
+        self.capacity = Capacity(function, self.fresh)
         # by name; what stands before a loop, and the groups that one of its iterations adds to or takes from, by key
         self.of: dict[str, _Group] = {}
         self.before: dict[int, list[Stmt]] = {}
@@ -85,11 +84,6 @@ class _Writer:
         self.counted: dict[tuple[int, int], Atom] = {}
         for group in groups:
             self.prepare(group)
-
-    def run(self) -> Function:
-        if not self.of:
-            return self.function
-        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
 
     def prepare(self, lists: tuple[NumberList, ...]) -> None:
         """Count the room of lists, and note how their elements are found."""
@@ -130,7 +124,7 @@ class _Writer:
         """How many iterations of a loop all iterations of another one make; counted once."""
         key = body.key, outermost.key
         if key not in self.counted:
-            found = self.room.of(body, outermost)
+            found = self.capacity.of(body, outermost)
             if found is None:
                 return None
             out += found[0]
@@ -165,9 +159,6 @@ class _Writer:
         return {stmt.key for stmt in found.values()}
 
     # writing
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
         match stmt:

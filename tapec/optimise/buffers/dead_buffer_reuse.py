@@ -147,10 +147,10 @@ class _Dropped:
             if isinstance(stmt, Assign) and stmt.target == name:
                 value = stmt.value
                 alike = isinstance(value, Op) and value.fn in _MADE and value.args == made.args
-                return alike and len(self.defs[name]) == 1 and all(map(self.stands, made.args))
+                return alike and len(self.defs[name]) == 1 and all(map(self.defined_once, made.args))
         return False
 
-    def stands(self, arg: Expr) -> bool:
+    def defined_once(self, arg: Expr) -> bool:
         """Whether an extent is the same whenever it is read."""
         if not isinstance(arg, Name):
             return isinstance(arg, Const)

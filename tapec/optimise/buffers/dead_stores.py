@@ -80,7 +80,7 @@ class _LastStores:
         made = [stmt.target for stmt in block if self.makes(stmt)]
         if made:
             used = _uses(block)
-            last = {name: place for place, stmt in enumerate(block) for name in _met(stmt)}
+            last = {name: place for place, stmt in enumerate(block) for name in _mentioned(stmt)}
             for array in made:
                 loop = out[last[array]]
                 # what a branch has made may be read in another one later
@@ -93,7 +93,7 @@ class _LastStores:
         for one in self.passed:
             if one.iteration.owner is not loop or not isinstance(new, For):
                 continue
-            met = [place for place, stmt in enumerate(new.body) if _meets(stmt, one.carried)]
+            met = [place for place, stmt in enumerate(new.body) if _mentions(stmt, one.carried)]
             # the last statement that names it sets it to what the iteration has made
             last = new.body[met[-2]] if len(met) > 1 else None
             if isinstance(last, For) and self.is_left(one):
@@ -127,7 +127,7 @@ class _LastStores:
             if isinstance(stmt, Call | Push | Return) and not named <= {passed.first}:
                 return False
             inside = scopes.of[stmt.key].inside(passed.iteration)
-            if passed.new in named and scopes.of[stmt.key] is not scopes.home[passed.new]:
+            if passed.new in named and scopes.of[stmt.key] is not scopes.scope_of[passed.new]:
                 return False
             if made in named and inside and place[stmt.key] < begun:
                 return False
@@ -144,7 +144,7 @@ class _LastStores:
     def nest(self, loop: For, array: str, around: tuple[str, ...]) -> For:
         """A loop without stores into an array that nobody reads after it; the same loop if there are none such."""
         counted = (*around, loop.var)
-        met = [place for place, stmt in enumerate(loop.body) if _meets(stmt, array)]
+        met = [place for place, stmt in enumerate(loop.body) if _mentions(stmt, array)]
         inner = loop.body[met[0]] if met else None
         if len(met) == 1 and isinstance(inner, For):
             made = self.nest(inner, array, counted)
@@ -183,7 +183,7 @@ class _LastStores:
         out: list[Stmt] = []
         value: Atom | None = None
         for stmt in body:
-            if not _meets(stmt, array):
+            if not _mentions(stmt, array):
                 out.append(stmt)
             elif isinstance(stmt, Assign):
                 if value is None:
@@ -212,11 +212,11 @@ def _uses(block: Block) -> Counter[str]:
     return Counter(name for stmt in walk(block) for name in {*reads(stmt), *changed(stmt)})
 
 
-def _meets(stmt: Stmt, array: str) -> bool:
-    return array in _met(stmt)
+def _mentions(stmt: Stmt, array: str) -> bool:
+    return array in _mentioned(stmt)
 
 
-def _met(stmt: Stmt) -> set[str]:
+def _mentioned(stmt: Stmt) -> set[str]:
     """What a statement, and those inside it, name otherwise than for an extent."""
     inside = (one for one in walk((stmt,)) if not _is_extent(one))
     return {name for one in inside for name in (*reads(one), *writes(one), *changed(one))}

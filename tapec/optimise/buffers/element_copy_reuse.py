@@ -230,11 +230,11 @@ class _Twice:
         if abs(found[-1].factor(along)) != 1 or any(along in sum_.names() for sum_ in found[:-1]):
             return None
         names = {name for sum_ in found for name in sum_.names() if not name.startswith("#")}
-        homes = [self.scopes.home[name] for name in (*names, stays.buffer)]
-        if any(self.scopes.merged(name) for name in names) or any(home.loops() for home in homes):
+        scopes_of = [self.scopes.scope_of[name] for name in (*names, stays.buffer)]
+        if any(self.scopes.merged(name) for name in names) or any(scope.loops() for scope in scopes_of):
             return None
         readers = [self.scopes.of[access.stmt.key] for access in self.records.accesses_of(gone)]
-        return found if all(reader.inside(home) for reader in readers for home in homes) else None
+        return found if all(reader.inside(scope) for reader in readers for scope in scopes_of) else None
 
 
 class _Change:

@@ -21,12 +21,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.array_growth import Family, Growth, Growths
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.vectors.parallel_loops import has_threads
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -66,7 +65,7 @@ def grow_in_place(function: Function, _constants: frozenset[str] = frozenset()) 
         if len(kept) == len(families):
             break
         families = kept
-    return _Writer(growths, families).run() if families else function
+    return _Writer(growths, families).rewritten() if families else function
 
 
 def _is_list(family: Family, function: Function) -> bool:
@@ -75,10 +74,9 @@ def _is_list(family: Family, function: Function) -> bool:
     return dtypes <= _ZERO.keys() and family.last() is not None and family.plain(function.body)
 
 
-class _Writer:
+class _Writer(Rewriter):
     def __init__(self, growths: Growths, families: list[Family]) -> None:
-        self.function = growths.function
-        self.fresh = Fresh(self.function.types)
+        super().__init__(growths.function)
         self.growths = {at: one for at, one in growths.found.items() if any(f.grows(one.stmt) for f in families)}
         # the list that a name stands for
         self.lists: dict[str, Name] = {}
@@ -94,12 +92,6 @@ class _Writer:
                 why = "names for one array or another would count references in every iteration"
                 span = getattr(last[0], "span", None)
                 remark(span, "grown_lists", "`{0}` is a list", why, Named(last[1]))
-
-    def run(self) -> Function:
-        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
         growth = self.growths.get(stmt.key)

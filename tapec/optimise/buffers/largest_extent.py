@@ -66,7 +66,7 @@ class Largest:
                 case _:
                     self.whole.update(reads(stmt))
 
-    def room(self, made: Assign, loop: For, at_top: Mapping[str, Assign]) -> tuple[Block, Name] | None:
+    def capacity(self, made: Assign, loop: For, at_top: Mapping[str, Assign]) -> tuple[Block, Name] | None:
         """Statements that stand before a loop, and the largest extent of an array that its iterations make."""
         if not isinstance(made.value, Op) or len(made.value.args) != 2 or made.target in self.whole:
             return None

@@ -23,7 +23,7 @@ from tapec.analyses.aliases import ALLOCATIONS, is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
@@ -52,9 +52,7 @@ from tapec.syntax.types import INT64, Array
 
 def use_ping_pong_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such pairs of arrays; see the module."""
-    worker = _Turns(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Turns(function).rewritten()
 
 
 @dataclass(frozen=True)
@@ -65,16 +63,13 @@ class _Pair:
     extents: tuple[Name | Const, ...]
 
 
-class _Turns:
+class _Turns(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.types = function.types
         self.iterations = Iterations(function)
         self.scopes = self.iterations.scopes
         self.facts = facts(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         if not isinstance(stmt, For):
@@ -161,7 +156,7 @@ class _Turns:
         (handed_on,) = handed
         if not self.set_once(loop, handed_on, made, setting):
             return False
-        if not all(_knows_what_is_apart(one) for one in statements if isinstance(one, For) and _meets(one, members)):
+        if not all(_knows_what_is_apart(one) for one in statements if isinstance(one, For) and _mentions(one, members)):
             return False
         short = [name for name, defs in setting.items() if defs and name != handed_on]
         return all(self.ends_with_iteration(name, setting[name], inside) for name in short)
@@ -232,7 +227,7 @@ def _makes(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ALLOCATIONS
 
 
-def _meets(loop: For, members: set[str]) -> bool:
+def _mentions(loop: For, members: set[str]) -> bool:
     """Whether a loop is an innermost one, and uses one of some arrays."""
     inner = list(walk(loop.body))
     innermost = not any(isinstance(stmt, For | Loop) for stmt in inner)

@@ -109,7 +109,7 @@ class _Writer:
             for name in self.before.get(stmt.key, ()):
                 why = "every iteration fills and empties it"
                 remark(_span(stmt), "positioned_stacks", "the list `{0}` keeps its memory", why, Named(name))
-                out.append(Assign(name, self.room(name), _span(stmt)))
+                out.append(Assign(name, self.capacity(name), _span(stmt)))
             out += self.statement(stmt)
         return tuple(out)
 
@@ -131,7 +131,7 @@ class _Writer:
                 return self.emptied(take, name, stmt)
         return [map_blocks(stmt, self.block)]
 
-    def room(self, name: str) -> Op:
+    def capacity(self, name: str) -> Op:
         """The list with some elements."""
         type_ = self.types[name]
         if isinstance(type_, Tuples):
@@ -145,7 +145,7 @@ class _Writer:
     def filled(self, put: Stmt, name: str, stmt: Stmt) -> list[Stmt]:
         """What fills an element in, in place of the statement that appends it."""
         group = self.of[name]
-        before = self.make_room(group, stmt) if stmt.key in group.lead else []
+        before = self.reserve(group, stmt) if stmt.key in group.lead else []
         after = self.step(group, "+", stmt) if stmt.key in group.last else []
         return [*before, put, *after]
 
@@ -158,7 +158,7 @@ class _Writer:
     def step(self, group: _Group, sign: str, stmt: Stmt) -> list[Stmt]:
         return [Assign(group.height, Op(sign, (Name(group.height), Const(1))), _span(stmt))]
 
-    def make_room(self, group: _Group, stmt: Stmt) -> list[Stmt]:
+    def reserve(self, group: _Group, stmt: Stmt) -> list[Stmt]:
         """Twice as much room, where lists are full."""
         span = _span(stmt)
         room, full = self.fresh("room", INT64), self.fresh("full", Scalar("bool"))

@@ -112,7 +112,7 @@ def _by_rows(made: Assign, loop: For, function: Function, known: Facts) -> bool:
     alone = replace(loop, body=(made, *loop.body))
     body = distinct(tuple(alone if stmt is loop else stmt for stmt in function.body if stmt is not made))
     iterations = Iterations(replace(function, body=body))
-    return any(isinstance(stmt, For) and stmt.var == loop.var and iterations.commute(stmt) for stmt in body)
+    return any(isinstance(stmt, For) and stmt.var == loop.var and iterations.is_parallel(stmt) for stmt in body)
 
 
 def _mentioned(stmt: Stmt) -> set[str]:

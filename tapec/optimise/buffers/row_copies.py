@@ -86,7 +86,7 @@ class _KeptRows:
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
-        self.rims = Borders(self.iterations, self.fresh)
+        self.borders = Borders(self.iterations, self.fresh)
 
     def block(self, block: Block) -> Block:
         """The function's body with all such loops changed."""
@@ -105,7 +105,7 @@ class _KeptRows:
                     rows[copy.store] = made.args[1]
                     extents = [n for n in made.args[2:] if isinstance(n, Name | Const)]
                     pairs = zip(box.bounds, extents, strict=True)
-                    edges = [self.rims.edge(*bounds, n, loop.span, out) for bounds, n in pairs]
+                    edges = [self.borders.edge(*bounds, n, loop.span, out) for bounds, n in pairs]
                     out += self.first(copy, extents, loop.span)
                     assert isinstance(stmt, For)
                     stmt = self.changed_loop(stmt, copy, box, edges)
@@ -200,7 +200,7 @@ class _KeptRows:
             zeros = self.allocation(block[:place], origin)
             if zeros is None or not self.alike(zeros, made):
                 return None
-        return box if self.kept_apart(block, place, loop, set(turned), new) else None
+        return box if self.keeps_disjoint(block, place, loop, set(turned), new) else None
 
     def alike(self, array: Op, store: Op) -> bool:
         """Whether an array has the type and extents of a row of a store."""
@@ -215,7 +215,7 @@ class _KeptRows:
         names = {value.id for value in found.values() if isinstance(value, Name)}
         return names if len(names) == len(turned) else None
 
-    def kept_apart(self, block: Block, place: int, loop: For, turned: set[str], new: str) -> bool:
+    def keeps_disjoint(self, block: Block, place: int, loop: For, turned: set[str], new: str) -> bool:
         """Whether from the loop on nothing stores into a buffer that is kept, or has it by another name."""
         if any(self.iterations.may_share(one, new) for one in turned if one != new):
             return False
@@ -298,8 +298,8 @@ class _KeptRows:
             if affine is None:
                 return False
             if affine.base is not None:
-                home = self.iterations.scopes.home.get(affine.base)
-                if not self.iterations.fixed(Name(affine.base)) or (home is not None and home.inside(outer)):
+                scope = self.iterations.scopes.scope_of.get(affine.base)
+                if not self.iterations.fixed(Name(affine.base)) or (scope is not None and scope.inside(outer)):
                     return False
         return True
 
@@ -325,7 +325,7 @@ class _KeptRows:
         """The array moves into the first row."""
         row = self.fresh(copy.view.target, self.iterations.types[copy.view.target])
         begin = Assign(row, Op("view", (Name(copy.store), Const(0))), span)
-        copied = self.rims.whole(row, copy.array, extents, span)
+        copied = self.borders.whole(row, copy.array, extents, span)
         return [begin, *copied, Assign(copy.array, Name(row), span)]
 
     def changed_loop(self, loop: For, copy: _Copy, box: _Box, edges: list[Border]) -> For:
@@ -335,7 +335,7 @@ class _KeptRows:
         row = self.fresh(copy.view.target, self.iterations.types[copy.view.target])
         begin: list[Stmt] = [Assign(following, Op("+", (Name(loop.var), Const(1))), span)]
         begin.append(Assign(row, Op("view", (Name(copy.store), Name(following))), span))
-        begin += self.rims.rim(row, new, edges, span)
+        begin += self.borders.rim(row, new, edges, span)
         old = new
         if box.loads:
             old = self.fresh(new, self.iterations.types[new])

@@ -19,11 +19,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -49,18 +48,13 @@ _WHOLE_NUMBERS = frozenset({"+", "-", "*"})
 
 def hoist_row_stores(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such stores before their loops; see the module."""
-    worker = _Rows(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Rows(function).rewritten()
 
 
-class _Rows:
+class _Rows(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.known = facts(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         if isinstance(stmt, For) and stmt.step in (Const(1), Const(-1)) and not may_leave(stmt.body):
@@ -128,12 +122,12 @@ class _Rows:
         cls = self.known.aliases.find(array)
         if array in written_in(outer.body):
             return False
-        home = self.known.scopes.body[outer.key][0]
+        scope = self.known.scopes.body[outer.key][0]
         for stmt in walk(outer.body):
             if isinstance(stmt, Store):
                 if self.known.aliases.find(stmt.array) != cls:
                     continue
-                if not self.known.dependence.never_meets(load, stmt, home):
+                if not self.known.dependence.never_conflicts(load, stmt, scope):
                     return False
             elif not isinstance(stmt, Assign | For | If) or self.changes(stmt, cls):
                 return False

@@ -14,15 +14,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -88,9 +86,7 @@ def replace_small_arrays(function: Function, _constants: frozenset[str] = frozen
         if isinstance(stmt, Assign) and stmt.target in shapes:
             about = Named(stmt.target, stmt.span), math.prod(shapes[stmt.target])
             remark(stmt.span, "scalar_replacement", "`{0}` became {1} numbers", "", *about)
-    worker = _Scalars(function, shapes)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Scalars(function, shapes).rewritten()
 
 
 def _accesses(stmt: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
@@ -112,9 +108,9 @@ def _place(index: tuple[Expr, ...], shape: Place) -> Place | None:
     return tuple(out)
 
 
-class _Scalars:
+class _Scalars(Rewriter):
     def __init__(self, function: Function, shapes: dict[str, Place]) -> None:
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.shapes = shapes
         self.names: dict[tuple[str, Place], str] = {}
         for array, shape in shapes.items():
@@ -123,9 +119,6 @@ class _Scalars:
             for place in itertools.product(*map(range, shape)):
                 label = "_".join(map(str, (array, *place)))
                 self.names[array, place] = self.fresh(label, type_.element)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         match stmt:

@@ -35,7 +35,7 @@ def of_few_elements(function: Function) -> tuple[Function, tuple[Expr, ...]] | N
     if sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None
     worker = _Few(function)
-    made = worker.function()
+    made = worker.rewritten()
     return (made, tuple(worker.extents_asked)) if worker.extents_asked and worker.is_worth_it else None
 
 

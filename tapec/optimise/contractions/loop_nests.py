@@ -100,7 +100,8 @@ class Nest:
     def check_loops(self) -> None:
         """Refuse loops that do not count from zero to a fixed number, or the third one to or from the second's."""
         for loop in (self.outer, self.middle, self.inner):
-            if loop.step != Const(1) or loop.parallel or loop.slots is not None or not self.iterations.commute(loop):
+            counts = loop.step == Const(1) and not loop.parallel and loop.slots is None
+            if not counts or not self.iterations.is_parallel(loop):
                 raise Refused
         for loop in (self.outer, self.middle):
             if loop.start != Const(0) or not self.is_outside(loop.stop):

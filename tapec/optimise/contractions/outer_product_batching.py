@@ -119,7 +119,7 @@ class _Later:
         ):
             return None
         updates = [one for stmt in loop.body if isinstance(stmt, For) for one in self.updates(loop, stmt)]
-        if not updates or self.iterations.commute(loop):
+        if not updates or self.iterations.is_parallel(loop):
             return None
         before: list[Stmt] = []
         iterations = moved(self.fresh, ends, 1, updates[0].store, before) if down else ends

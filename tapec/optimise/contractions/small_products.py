@@ -26,13 +26,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.shapes.equal_extents import EqualExtents
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -62,16 +61,15 @@ def write_out_products(function: Function, _constants: frozenset[str] = frozense
     """The function with loops for small products; see the module.  A sum's name has several values then."""
     if not any(map(is_product, walk(function.body))):
         return function
-    return Products(function).function()
+    return Products(function).rewritten()
 
 
-class Products:
+class Products(Rewriter):
     """Writes products out."""
 
     def __init__(self, function: Function) -> None:
-        self.program = function
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.definitions = {stmt.target: stmt.value for stmt in made if counts[stmt.target] == 1}
@@ -80,14 +78,6 @@ class Products:
         # the names that the innermost loop around a statement sets; None where there is none
         self.changed: set[str] | None = None
         self.innermost: For | Loop | None = None
-
-    def function(self) -> Function:
-        """The function with its products written out."""
-        body = self.block(self.program.body)
-        return replace(self.program, body=body, types=self.fresh.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def loop(self, loop: For | Loop) -> Stmt:
         """A loop with its products written out."""
@@ -191,7 +181,7 @@ class Products:
         why = "the matrix is the same in all iterations, which are multiplied side by side, or along its rows"
         remark(stmt.span, "small_products", "the product is written out", why)
         match self.definitions.get(matrix):
-            case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
+            case Op(fn="transpose", args=(Name(id=owner),)) if self.defined_once(owner):
                 matrix, index = owner, (k, i) if first else (i, k)
             case _:
                 index = (i, k) if first else (k, i)
@@ -202,7 +192,7 @@ class Products:
         type_ = self.fresh.types[matrix]
         assert isinstance(type_, Array)
         in_rows = index == (i, k) and type_.layout == "C" or index == (k, i) and type_.layout == "F"
-        if in_rows or isinstance(self.innermost, For) and self.iterations.commute(self.innermost):
+        if in_rows or isinstance(self.innermost, For) and self.iterations.is_parallel(self.innermost):
             total = self.fresh("s", FLOAT64)
             added = Assign(total, Op("+", (Name(total), Name(term))), stmt.span)
             row = For(k.id, Const(0), Name(summed), Const(1), (taken, loaded, product, added), span=stmt.span)
@@ -219,13 +209,13 @@ class Products:
     def asked(self, array: str, axis: int) -> Op:
         """The extent of an axis: of a row, that of the array which it is one of."""
         match self.definitions.get(array):
-            case Op(fn="view", args=(Name(id=owner), *subs)) if self.stands(owner) and self.are_subscripts(subs):
+            case Op(fn="view", args=(Name(id=owner), *subs)) if self.defined_once(owner) and self.are_subscripts(subs):
                 return self.asked(owner, len(subs) + axis)
-            case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
+            case Op(fn="transpose", args=(Name(id=owner),)) if self.defined_once(owner):
                 return self.asked(owner, self.rank(owner) - 1 - axis)
         return Op("dim", (Name(array), Const(axis)))
 
-    def stands(self, array: str) -> bool:
+    def defined_once(self, array: str) -> bool:
         """Whether a name stands for one array."""
         return array in self.definitions or array in self.params
 

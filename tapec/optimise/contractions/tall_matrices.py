@@ -219,9 +219,9 @@ class _Tall:
         """Whether something can be computed before a loop."""
         match extent:
             case Name(id=name):
-                home = self.iterations.scopes.home.get(name)
+                scope = self.iterations.scopes.scope_of.get(name)
                 (body,) = self.iterations.scopes.body[loop.key]
-                return name in self.function.params or (home is not None and not home.inside(body))
+                return name in self.function.params or (scope is not None and not scope.inside(body))
             case Op(args=args):
                 return all(self.is_before(arg, loop) for arg in args)
         return True

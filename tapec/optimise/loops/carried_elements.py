@@ -39,7 +39,7 @@ class Elements:
                 bases = [a.base for a in read] == [b.base for b in added]
                 if not bases or steps != [self.direction] or not self.same_row(read, added):
                     continue
-                beside = [k for k, place in enumerate(places) if place is None or not self.apart(place, read)]
+                beside = [k for k, place in enumerate(places) if place is None or not self.disjoint(place, read)]
                 cleared = [group[k] for k in beside if group[k] is not one and group[k] is not other]
                 if all(k.kind == "store" and k.index == one.index for k in cleared) and all(
                     self.loop.body.index(k.stmt) > self.loop.body.index(one.stmt) for k in cleared
@@ -61,7 +61,7 @@ class Elements:
         counted = all(self.iterations.dependence.minimum(one) >= 0 for one in known)
         return known if len(known) == len(found) and still and counted else None
 
-    def apart(self, one: list[Affine], other: list[Affine]) -> bool:
+    def disjoint(self, one: list[Affine], other: list[Affine]) -> bool:
         """Whether elements are in different rows, whatever the iterations."""
         return len(one) == len(other) and any(
             a.base == b.base != self.loop.var and a.offset != b.offset for a, b in zip(one, other, strict=True)
@@ -77,7 +77,7 @@ class Elements:
             for a, b in zip(read, written, strict=True)
             if a.base == b.base == self.loop.var
         ]
-        return self.apart(read, written) or any(ahead < 0 or (ahead == 0 and earlier) for ahead in later)
+        return self.disjoint(read, written) or any(ahead < 0 or (ahead == 0 and earlier) for ahead in later)
 
     def along_row(self, access: Access) -> bool:
         place = self.place(access)

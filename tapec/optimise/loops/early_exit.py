@@ -17,11 +17,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Break,
     Const,
     Expr,
@@ -43,17 +42,13 @@ from tapec.syntax.types import BOOL
 
 def exit_early(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with loops that end when an adjoint is used up; see the module."""
-    worker = _Early(function)
-    return replace(function, body=worker.block(function.body, False), types=worker.fresh.types)
+    return _Early(function).rewritten(False)
 
 
-class _Early:
+class _Early(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block, repeated: bool) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt, repeated))
 
     def statement(self, stmt: Stmt, repeated: bool) -> Iterator[Stmt]:
         new = self.shortened(stmt) if isinstance(stmt, For) else None

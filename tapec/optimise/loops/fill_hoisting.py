@@ -172,15 +172,15 @@ class _Fillings:
         sizes = self.sizes(made, known)
         if not any(isinstance(stmt, For) and stmt.key in found for stmt in known.inside):
             return None
-        if not known.all_alike(found | {stmt.key for stmt in sizes}, array):
+        if not known.all_invariant(found | {stmt.key for stmt in sizes}, array):
             return None
         if not all(isinstance(one.value, Op) and one.value.fn in WHOLE_NUMBERS for one in sizes):
             return None
-        home = self.scopes.body[loop.key][0]
+        scope = self.scopes.body[loop.key][0]
         rest = known.needed([stmt for stmt in known.inside if self.is_wanted(stmt, array, loop)])
         loads = [stmt for stmt in known.inside if isinstance(stmt, Assign) and is_element_load(stmt)]
         loads = [stmt for stmt in loads if stmt.key in rest and array in reads(stmt)]
-        settled = all(self.iterations.dependence.untouched(load, store, home) for load in loads for store in stores)
+        settled = all(self.iterations.dependence.untouched(load, store, scope) for load in loads for store in stores)
         return _Filling(loop, found, sizes, stores) if loads and settled else None
 
     def sizes(self, made: Assign, known: Invariance) -> list[Assign]:
@@ -242,8 +242,8 @@ class _Fillings:
         if not self.iterations.dependence.direction(inner) or self.iterations.dependence.minimum(place) < 0:
             return None
         # nor does a later iteration of the inner loop store something else there
-        home = self.scopes.body[loop.key][0]
-        if not all(self.iterations.dependence.untouched(store, other, home) for other in others):
+        scope = self.scopes.body[loop.key][0]
+        if not all(self.iterations.dependence.untouched(store, other, scope) for other in others):
             return None
         known = store.index[0] == Name(inner.var) or any(
             store.index[0] == Name(getattr(stmt, "target", "")) for stmt in around.block[: around.block.index(made)]

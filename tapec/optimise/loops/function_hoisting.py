@@ -164,7 +164,7 @@ class _Functions:
         if not all(self.counts_up(inner) for inner in between):
             return None
         known = self._known.get(loop.key) or self._known.setdefault(loop.key, Invariance(self.iterations, loop))
-        if not known.all_alike(known.needed([stmt])):
+        if not known.all_invariant(known.needed([stmt])):
             return None
         value = self.last(stmt, known)
         sizes = self.sizes(between, known)
@@ -193,7 +193,7 @@ class _Functions:
 
     def runs_on_vectors(self, loop: For) -> bool:
         """Whether LLVM may take several iterations of a loop at a time."""
-        return not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.commute(loop)
+        return not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.is_parallel(loop)
 
     def counts_up(self, loop: For) -> bool:
         start = loop.start.value if isinstance(loop.start, Const) else None
@@ -208,7 +208,7 @@ class _Functions:
             (user,) = users
             alone = self.iterations.fixed(Name(user.target)) and self.scopes.of[user.key] is self.scopes.of[stmt.key]  # type: ignore[union-attr]
             same = self.function.types[user.target] == self.function.types[stmt.target]  # type: ignore[union-attr]
-            if not alone or not same or not known.all_alike(known.needed([user])):
+            if not alone or not same or not known.all_invariant(known.needed([user])):
                 return stmt
             stmt = user  # type: ignore[assignment]
 
@@ -222,7 +222,7 @@ class _Functions:
         sizes = [stmt for stmt in known.inside if stmt.key in found]
         values = [one.value if isinstance(one, Assign) else None for one in sizes]
         plain = (isinstance(value, Op) and value.fn in WHOLE_NUMBERS for value in values)
-        return sizes if all(plain) and known.all_alike(found) else None  # type: ignore[return-value]
+        return sizes if all(plain) and known.all_invariant(found) else None  # type: ignore[return-value]
 
     # moving it
 

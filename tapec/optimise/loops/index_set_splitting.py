@@ -19,8 +19,8 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.dead_code import drop_dead_code
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -53,13 +53,10 @@ def split_index_sets(function: Function, constants: frozenset[str] = frozenset()
     return drop_dead_code(number_values(parted, constants), constants)
 
 
-class _Parts:
+class _Parts(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         found = self.test(stmt) if isinstance(stmt, For) else None

@@ -23,15 +23,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Break,
     Const,
     Expr,
@@ -63,8 +62,7 @@ def keep_last_branch(function: Function, _constants: frozenset[str] = frozenset(
     for one in found:
         why = "the reverse sweep asks for nothing else"
         remark(one.loop.span, "last_branch", "kept is which iteration took its branch last", why)
-    change = _Change(function, found)
-    return replace(function, body=change.block(function.body), types=change.fresh.types)
+    return _Change(function, found).rewritten()
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +175,7 @@ class _Searches:
         if last != stop.plus(one, -1) or before != start.plus(one, -1):
             return False
         names = {name for sum_ in sums for name in sum_.names()}
-        if any(self.scopes.merged(name) or self.scopes.home[name].loops() for name in names):
+        if any(self.scopes.merged(name) or self.scopes.scope_of[name].loops() for name in names):
             return False
         # no iteration is the one before the first
         return self.integers.never_negative(start, self.scopes.of[loop.key])
@@ -202,20 +200,17 @@ class _Searches:
         )
 
 
-class _Change:
+class _Change(Rewriter):
     """Writes the function with what was taken last."""
 
     def __init__(self, function: Function, found: list[_Search]) -> None:
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.made = {one.made.key: one for one in found}
         self.loops = {one.loop.key: one for one in found}
         self.stores = {one.store.key: one for one in found}
         self.searching = {one.searching.key: one for one in found}
         self.last: dict[_Search, str] = {}
         self.records: dict[_Search, str] = {}
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         key = stmt.key

@@ -125,7 +125,7 @@ class _Distribute(LoopPass):
             if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:
                 waiting = self.of_group(loop, group, inside)
                 mirrored = any(index.back for index in waiting.values())
-                if not mirrored or not iterations.elements_apart(loop, group):
+                if not mirrored or not iterations.elements_disjoint(loop, group):
                     found |= waiting
         return found
 
@@ -186,7 +186,7 @@ class _Distribute(LoopPass):
         first, second = (one.at(loop.var) for one in (added, other))
         integers = self.iterations.dependence.integers
         (here,) = self.iterations.scopes.body[loop.key]
-        return integers.different(first, second, here) and integers.apart(first, second, loop, later=True)
+        return integers.different(first, second, here) and integers.disjoint(first, second, loop, later=True)
 
     # writing them
 

@@ -105,14 +105,12 @@ class _Together:
         if place is None:
             return None
         second = rest[place]
-        if not isinstance(second, For) or not _alike(first, second) or not self.iterations.fixed(first.stop):
+        if not isinstance(second, For) or not _same_iterations(first, second) or not self.iterations.fixed(first.stop):
             return None
         if _short(first):
             return None
         apart = self.independent(first, [*rest[:place], second]) and self.feeds(first, second)
-        fits = (
-            apart and self.alone(first, second) and self.iterations.commute(first) and self.iterations.commute(second)
-        )
+        fits = apart and self.alone(first, second) and all(map(self.iterations.is_parallel, (first, second)))
         return place if fits and not self.slower(first, second) and not self.slower(second, first) else None
 
     def alone(self, first: For, second: For) -> bool:
@@ -160,7 +158,7 @@ class _Together:
         inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         for one in self.iterations.accesses(first.body):
             for other in later.get(self.iterations.aliases.find(one.array), ()):
-                if one.kind == other.kind == "load" or (even and self.iterations.new_apart(one, other, written)):
+                if one.kind == other.kind == "load" or (even and self.iterations.new_disjoint(one, other, written)):
                     continue
                 if not self.same_iteration(one, first, other, second, inside):
                     return False
@@ -247,7 +245,7 @@ class _Together:
         return body[:place], body[place:]
 
 
-def _alike(first: For, second: For) -> bool:
+def _same_iterations(first: For, second: For) -> bool:
     """Whether two loops make the same iterations."""
     if first.slots is not None or second.slots is not None or first.parallel != second.parallel:
         return False

@@ -58,7 +58,7 @@ class Interchange:
                 return False
             if not all(map(self.plain, stmt.body if isinstance(stmt, For) else (stmt,))):
                 return False
-        if not self.iterations.commute(outer):
+        if not self.iterations.is_parallel(outer):
             return False
         sums = self.sums(outer)
         if sums is None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -51,9 +51,7 @@ _LARGER = {"<": False, "<=": False, "!=": True, "==": False, ">": True, ">=": Tr
 
 def peel_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in three parts; see the module."""
-    worker = _Edges(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Edges(function).rewritten()
 
 
 @dataclass(frozen=True)
@@ -66,13 +64,10 @@ class _Plan:
     divisors: frozenset[Expr]
 
 
-class _Edges:
+class _Edges(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         plan = self.plan(stmt) if isinstance(stmt, For) else None

@@ -50,7 +50,7 @@ class _Ascend:
             match stmt:
                 case For(body=body):
                     made = replace(stmt, body=self.block(body))
-                    if stmt.step == Const(-1) and self.iterations.commute(stmt):
+                    if stmt.step == Const(-1) and self.iterations.is_parallel(stmt):
                         why = "no iteration uses what another one left"
                         remark(stmt.span, "loop_reversal", "the reverse sweep counts upward", why)
                         made = counts_upward(made, self.iterations, self.fresh, out)

@@ -96,7 +96,7 @@ class _Used:
     loaded: frozenset[str]
     stored: frozenset[str]
 
-    def meets(self, other: _Used) -> bool:
+    def conflicts(self, other: _Used) -> bool:
         """Whether the order of two statements matters."""
         return not (
             self.written.isdisjoint(other.read | other.written)
@@ -160,11 +160,11 @@ class _Neighbours:
             if not self.iterations.free_of_effects((stmt,)):
                 return None
             used = self.used(stmt)
-            waits = any(used.meets(other) for other in behind.values())
+            waits = any(used.conflicts(other) for other in behind.values())
             if isinstance(stmt, For) and not waits and self.fits(stmt) and self.joins(first, stmt):
                 return k, set(behind)
             # a heading of what follows stays in front of it
-            if waits or used.meets(mine) or isinstance(stmt, Note):
+            if waits or used.conflicts(mine) or isinstance(stmt, Note):
                 behind[stmt.key] = used
         return None
 
@@ -194,7 +194,7 @@ class _Neighbours:
         if known is None:
             plain = loop.step == Const(1) and not loop.parallel and not loop.independent and loop.slots is None
             fits = plain and _straight(loop.body) and _depth(loop) <= self.depth
-            fits = fits and self.iterations.fixed(loop.stop) and self.iterations.commute(loop)
+            fits = fits and self.iterations.fixed(loop.stop) and self.iterations.is_parallel(loop)
             known = self._fit[loop.key] = loop, fits and self.in_order(loop)
         return known[1]
 
@@ -213,7 +213,7 @@ class _Neighbours:
         """Whether two loops make the same iterations, and one needs no variable of the other."""
         alike = (first.start, first.stop, _depth(first)) == (second.start, second.stop, _depth(second))
         names = (self.used(loop).without_memory() for loop in (first, second))
-        return alike and not next(names).meets(next(names)) and self.share(first, second)
+        return alike and not next(names).conflicts(next(names)) and self.share(first, second)
 
     def share(self, first: For, second: For) -> bool:
         """Whether loops meet the same elements, and in iterations of the same number only where one of them writes."""

@@ -78,7 +78,7 @@ class _Paths:
         """Whether the iterations of an innermost loop need one another, and take no ways."""
         if loop.parallel or not all(isinstance(stmt, Assign | Store | Note) for stmt in loop.body):
             return False
-        return not self.iterations.commute(loop)
+        return not self.iterations.is_parallel(loop)
 
     def asking(self, loop: For) -> For | None:
         """The loop with a question for the adjoint that its iterations spread, if they do nothing else."""

@@ -85,7 +85,7 @@ class _Chains(LoopPass):
         again = len(around) > 1 and not threads
         plain = loop.step in (Const(1), Const(-1)) and again and loop.slots is None
         stands = self.iterations.fixed(loop.start) and self.iterations.fixed(loop.stop)
-        if not plain or not stands or (counted is not None and len(counted) <= costs.SHORT_LOOP):
+        if not plain or not stands or (counted is not None and len(counted) <= costs.RECURRENCE_ITERATIONS):
             return None
         if (
             not self.iterations.free_of_effects(loop.body)
@@ -346,7 +346,7 @@ class _Split:
         own = set(self.buffers)
         body = tuple(stmt for stmt in self.rest if own.isdisjoint(reads(stmt)))
         return all(self.elements.along_row(one) for one in self.iterations.accesses(body)) and all(
-            {one.kind for one in group} == {"load"} or self.iterations.elements_apart(self.loop, group)
+            {one.kind for one in group} == {"load"} or self.iterations.elements_disjoint(self.loop, group)
             for group in self.iterations.groups(body)
         )
 

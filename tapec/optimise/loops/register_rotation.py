@@ -84,7 +84,7 @@ class _Carried:
 
     def waits(self, loop: For) -> bool:
         """Whether iterations wait for each other, or add to rows of each other."""
-        if not self.iterations.commute(loop):
+        if not self.iterations.is_parallel(loop):
             return True
         if not self.in_rows or loop.parallel:
             return False
@@ -106,7 +106,7 @@ class _Carried:
             return [loop]
         before: list[Stmt] = []
         after: list[Stmt] = []
-        if loop.step == Const(-1) and self.iterations.commute(loop):
+        if loop.step == Const(-1) and self.iterations.is_parallel(loop):
             loop = counts_upward(loop, self.iterations, self.fresh, before)
         for group in self.iterations.groups(loop.body):
             for additions in self.additions(loop, group):

@@ -89,7 +89,7 @@ def standing(iterations: Iterations, loop: For, outermost: For | Loop) -> IndexS
     if first is None or last is None:
         return None
     (around,) = iterations.scopes.body[outermost.key]
-    if any(one.base is not None and iterations.scopes.home[one.base].inside(around) for one in (first, last)):
+    if any(one.base is not None and iterations.scopes.scope_of[one.base].inside(around) for one in (first, last)):
         return None
     return IndexSpan(first, Affine(last.base, last.offset + 1))
 

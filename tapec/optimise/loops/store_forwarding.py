@@ -134,7 +134,7 @@ class _Settle:
             if any(name in of for inner in walk((stmt,)) for name in writes(inner)):
                 return False
             plain = isinstance(stmt, Store)
-            if any(a.kind != "load" and self.meets(a, store, plain) for a in self.iterations.accesses((stmt,))):
+            if any(a.kind != "load" and self.conflicts(a, store, plain) for a in self.iterations.accesses((stmt,))):
                 return False
         return False
 
@@ -161,9 +161,9 @@ class _Settle:
             cls = self.iterations.aliases.find(access.array)
             if waiting.get(cls):
                 plain = isinstance(stmt, Assign)
-                waiting[cls] = [one for one in waiting[cls] if not self.meets(access, one.store, plain)]
+                waiting[cls] = [one for one in waiting[cls] if not self.conflicts(access, one.store, plain)]
 
-    def meets(self, access: Access, store: Store, plain: bool) -> bool:
+    def conflicts(self, access: Access, store: Store, plain: bool) -> bool:
         """Whether an access may be one of the element that a store sets; `plain` if it is a load at the same time."""
         if not self.iterations.may_share(access.array, store.array):
             return False

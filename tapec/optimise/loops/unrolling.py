@@ -113,17 +113,17 @@ class _Unroll:
         for stmt in walk(loop.body):
             match stmt:
                 case Store(array=array, index=index) if array in self.small:
-                    if _meets(index, derived):
+                    if _mentions(index, derived):
                         return True
                 case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if array in self.small:
-                    if _meets(index, derived):
+                    if _mentions(index, derived):
                         return True
                 case Assign(target=target, value=Op() as value) if mentions(value, derived):
                     derived.add(target)
         return False
 
 
-def _meets(index: tuple[Expr, ...] | list[Expr], names: set[str]) -> bool:
+def _mentions(index: tuple[Expr, ...] | list[Expr], names: set[str]) -> bool:
     return any(mentions(sub, names) for sub in index)
 
 

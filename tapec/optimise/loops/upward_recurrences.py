@@ -183,7 +183,7 @@ class _Upward:
             own = self.own_elements(loop, group)
             if own is not None:
                 owns += own
-            elif self.iterations.elements_apart(loop, group):
+            elif self.iterations.elements_disjoint(loop, group):
                 changed.update(access.array for access in group)
             else:
                 return None
@@ -208,7 +208,7 @@ class _Upward:
         inside = written_in((loop,))
         if not inside.isdisjoint((group[0].array, *(_name(sub) for row in rows for sub in row))):
             return None
-        if not all(_apart(one, other) for one, other in combinations(rows, 2)):
+        if not all(_disjoint(one, other) for one, other in combinations(rows, 2)):
             return None
         owns = [self.own_element(axis, accesses, type_.element) for accesses in rows.values()]
         found = [own for own in owns if own is not None]
@@ -360,7 +360,7 @@ class _Upward:
         return [name for name in names if all(stmt.key in inside for stmt in defs.get(name, ()))]
 
 
-def _apart(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
+def _disjoint(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
     """Whether two rows differ in a number."""
     pairs = zip(one, other, strict=True)
     return any(isinstance(a, Const) and isinstance(b, Const) and a.value != b.value for a, b in pairs)

@@ -107,7 +107,7 @@ class _Values:
         found = known.needed(defs)
         others = [stmt for stmt in self.readers.get(name, ()) if stmt.key not in found]
         dear = any(_is_dear(stmt) and stmt.key in found for stmt in known.inside)
-        if not dear or not others or not known.all_alike(found) or self.is_on_the_way(name, known, found):
+        if not dear or not others or not known.all_invariant(found) or self.is_on_the_way(name, known, found):
             return None
         complete = max(known.place[stmt.key] for stmt in defs)
         return found if all(known.place[stmt.key] > complete for stmt in others) else None

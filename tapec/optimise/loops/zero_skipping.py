@@ -133,7 +133,7 @@ class _Zeros:
                 return None
             return {stmt.target} if isinstance(stmt, Assign) else set()
         iterations = literal_range(stmt)
-        if iterations is None or len(iterations) > costs.SHORT_LOOP or stmt.parallel or stmt.slots is not None:
+        if iterations is None or len(iterations) > costs.SKIPPED_ITERATIONS or stmt.parallel or stmt.slots is not None:
             return None
         made: set[str] = set()
         others = {stmt.var}

@@ -27,7 +27,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import handed_on, origins
 from tapec.optimise import costs
 from tapec.optimise.buffers.array_phis import joined
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -56,9 +56,7 @@ def copy_broadcast(function: Function, _constants: frozenset[str] = frozenset())
     """The function with elements copied instead; see the module."""
     if not any(isinstance(stmt, If) and _merged(stmt, function.types) for stmt in function.body):
         return function
-    worker = _Stretched(function)
-    body = worker.block(function.body, {})
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Broadcast(function).rewritten({})
 
 
 def _merged(branch: If, types: dict[str, Type]) -> list[str]:
@@ -80,9 +78,9 @@ def _taken(side: Block, name: str) -> tuple[int, str] | None:
     return None
 
 
-class _Stretched:
+class _Broadcast(Rewriter):
     def __init__(self, function: Function) -> None:
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.origins = origins(function.body, function.types)
         self.groups = {param: group for group in function.shared for param in group}

@@ -65,7 +65,7 @@ def broadcast_versions(function: Function) -> Versions | None:
         # all that asks the same has one answer
         ((first, second),) = equal
         asking = _Operands(function)
-        other = replace(function, body=asking.block(function.body, lambda stmt: asking.stretched(stmt, first, second)))
+        other = replace(function, body=asking.block(function.body, lambda stmt: asking.broadcast(stmt, first, second)))
     return Versions((Version(with_equal(replace(function, body=body), equal), equal),), other)
 
 
@@ -147,7 +147,7 @@ class _Operands:
         pairs = self.compared(branch.test)
         return branch.orelse if pairs is not None and all(self.unify(*pair) for pair in pairs) else None
 
-    def stretched(self, branch: If, first: Expr, second: Expr) -> Block | None:
+    def broadcast(self, branch: If, first: Expr, second: Expr) -> Block | None:
         """The side that stretches them, if it asks whether two formulas are equal, and nothing else."""
         return branch.body if self.compared(branch.test) in ([(first, second)], [(second, first)]) else None
 

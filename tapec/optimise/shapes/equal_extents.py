@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.aliases import ALLOCATIONS, AS_LARGE
+from tapec.analyses.aliases import ALLOCATIONS, as_large
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scopes
 from tapec.syntax.core import (
@@ -117,7 +117,7 @@ class EqualExtents:
                 match made:
                     case Assign(value=Op(fn="stack")) if name in self.pushed:
                         continue
-                    case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.stands(args[place + 1]):
+                    case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.defined_once(args[place + 1]):
                         extent = args[place + 1]
                         assert isinstance(extent, Name | Const)
                         found.add(extent)
@@ -144,8 +144,8 @@ class EqualExtents:
         match value:
             case Name(id=array):
                 return array, axis
-            case Op(fn=fn, args=args) if fn in AS_LARGE and isinstance(operand := args[AS_LARGE[fn]], Name):
-                return operand.id, axis
+            case Op() as value if (operand := as_large(value)) is not None:
+                return operand, axis
             case Op(fn="view", args=(Name(id=array), *subs)) if all(self.is_number(sub) for sub in subs):
                 return array, axis + len(subs)
             case Op(fn="pop", args=(Name(id=stack),)):
@@ -166,13 +166,13 @@ class EqualExtents:
         assert isinstance(type_, Array)
         return type_.ndim
 
-    def stands(self, extent: Expr) -> bool:
+    def defined_once(self, extent: Expr) -> bool:
         """Whether a number is set once, whichever way the function takes."""
         if not isinstance(extent, Name):
             return isinstance(extent, Const)
         if extent.id in self.params:
             return not self.scopes.defs.get(extent.id)
-        return len(self.scopes.defs.get(extent.id, ())) == 1 and self.scopes.home[extent.id] is self.scopes.root
+        return len(self.scopes.defs.get(extent.id, ())) == 1 and self.scopes.scope_of[extent.id] is self.scopes.root
 
     def is_of(self, extent: Atom, parameter: str, axis: int) -> bool:
         """Whether a number was asked of a parameter, which nothing else sets."""

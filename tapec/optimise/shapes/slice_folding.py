@@ -195,7 +195,7 @@ class _Elements(SliceFacts):
 
     def is_within(self, sub: Expr, part: SlicePart, extent: Expr) -> bool:
         """Whether a subscript is one of a part of an axis, which has an extent."""
-        if self.is_below(sub, part.rest) or self.is_stretched(sub, part) or self.is_between(sub, part):
+        if self.is_below(sub, part.rest) or self.is_broadcast(sub, part) or self.is_between(sub, part):
             return True
         loop = self.dependence.loops.get(sub.id) if isinstance(sub, Name) else None
         if loop is None or self.dependence.direction(loop) <= 0 or self.definition(loop.stop) != extent:
@@ -222,7 +222,7 @@ class _Elements(SliceFacts):
         ways = (left, *(left.plus(zero.with_(names), sign) for zero in self.agreed for sign in (1, -1)))
         return any(integers.never_negative(way, here) for way in ways)
 
-    def is_stretched(self, sub: Expr, part: SlicePart) -> bool:
+    def is_broadcast(self, sub: Expr, part: SlicePart) -> bool:
         """Whether a subscript is that of an iteration, or 0 where a part has one element: a multiple of 1 or 0."""
         match self.definition(sub):
             case Op(fn="*", args=(Name(id=var), Name() as step)) if var in self.dependence.loops:

@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Break,
     Const,
     Expr,
@@ -40,18 +39,10 @@ from tapec.syntax.types import INT64
 
 def count_by_formula(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with formulas for counters; see the module.  Afterwards copies of names are left to clean up."""
-    worker = _Counters(Fresh(function.types))
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Counters(function).rewritten()
 
 
-class _Counters:
-    def __init__(self, fresh: Fresh) -> None:
-        self.fresh = fresh
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
-
+class _Counters(Rewriter):
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         stmt = map_blocks(stmt, self.block)
         if not isinstance(stmt, For) or stmt.step != Const(1) or any(isinstance(s, Break) for s in walk(stmt.body)):

@@ -158,7 +158,7 @@ class _Classes:
         one, other = self.of[first], self.of[second]
         if one is other:
             return True
-        if self._apart(one, other) or one.conflicts & other.bits or other.conflicts & one.bits:
+        if self._disjoint(one, other) or one.conflicts & other.bits or other.conflicts & one.bits:
             return False
         other.members, other.bits = one.members + other.members, one.bits | other.bits
         other.conflicts |= one.conflicts
@@ -168,7 +168,7 @@ class _Classes:
             self.of[name] = other
         return True
 
-    def _apart(self, one: _Class, other: _Class) -> bool:
+    def _disjoint(self, one: _Class, other: _Class) -> bool:
         """Names of different types, of different parameters, or of different variables of the user's."""
         first, second = one.members[0], other.members[0]
         type_ = self.types.get(first)
@@ -180,11 +180,11 @@ class _Classes:
 
     def join_versions(self) -> None:
         """Join what versions of one variable allow."""
-        homes: dict[tuple[str, Type | None], list[str]] = {}
+        scopes_of: dict[tuple[str, Type | None], list[str]] = {}
         for name in self.of:
             if not self.words.is_users(name) and name not in self.counters:
                 continue
-            known = homes.setdefault((self.words.stem(name), self.types.get(name)), [])
+            known = scopes_of.setdefault((self.words.stem(name), self.types.get(name)), [])
             if not any(self.join(name, other) for other in known):
                 known.append(name)
 
@@ -223,8 +223,8 @@ class _Naming:
                 self.names[one.key] = self.free("k" if stem == "_" and not unread else stem)
         for one in suffixed:
             core, suffix = self.words.split(self.best(one))
-            home = self.classes.of.get(core)
-            stem = ("" if home is None else self.names.get(home.key)) or self.words.stem(core)
+            scope = self.classes.of.get(core)
+            stem = ("" if scope is None else self.names.get(scope.key)) or self.words.stem(core)
             self.names[one.key] = self.free(stem + suffix)
         names = {name: self.names[one.key] for name, one in self.classes.of.items()}
         return names | {name: name for name in self.classes.constants}

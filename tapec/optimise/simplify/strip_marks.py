@@ -2,6 +2,8 @@
 
     shift = stop_gradient(top)      ->      shift = top
     top = known(best, mean)         ->      top = best
+    a, b = custom_gradient(c, d, …) ->      a = c
+                                            b = d
     t = strong(y_bar, z)            ->      t_1 = y_bar != 0.0
                                             t_2 = y_bar * z
                                             t = t_2 if t_1 else 0.0
@@ -12,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.syntax.core import Assign, Block, Function, Op, Stmt, map_blocks, zero_of
+from tapec.syntax.core import Assign, Block, Call, Function, Op, Stmt, map_blocks, zero_of
+from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import BOOL, Scalar
 from tapec.transforms.emitter import Emitter
 
@@ -33,6 +36,8 @@ def _statements(stmt: Stmt, emitter: Emitter) -> Iterator[Stmt]:
     match stmt:
         case Assign(value=Op(fn=fn, args=(value, *_))) if fn in _VALUE_FIRST:
             yield replace(stmt, value=value)
+        case Call(targets=targets, function=Custom(), args=args, span=span):
+            yield from (Assign(target, value, span) for target, value in zip(targets, args, strict=False))
         case Assign(target=target, value=Op(fn="strong", args=(first, second)), span=span):
             kind = emitter.types[target]
             assert isinstance(kind, Scalar)

@@ -16,12 +16,11 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
@@ -39,17 +38,13 @@ from tapec.syntax.types import INT64, UINT64, Array
 
 def cheap_remainders(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such remainders; see the module."""
-    worker = _Remainders(function)
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Remainders(function).rewritten(False)
 
 
-class _Remainders:
+class _Remainders(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block, inside: bool = False) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt, inside))
 
     def statement(self, stmt: Stmt, inside: bool) -> list[Stmt]:
         match stmt:

@@ -102,7 +102,7 @@ class _Stages(LoopPass):
             return None
         if any(isinstance(s, Assign) and (self.makes_memory(s) or self.single_precision(s)) for s in loop.body):
             return None
-        if iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or not iterations.commute(loop):
+        if iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or not iterations.is_parallel(loop):
             return None
         groups = iterations.groups(loop.body)
         if _comparisons(groups) <= costs.LLVM_COMPARISONS:
@@ -116,10 +116,10 @@ class _Stages(LoopPass):
     def makes_memory(self, stmt: Assign) -> bool:
         """Whether a statement makes an array, or gives one another name."""
         return is_memory(self.fresh.types[stmt.target]) and not (
-            isinstance(stmt.value, Op) and stmt.value.fn in VIEWS and all(map(self.stands, reads(stmt)))
+            isinstance(stmt.value, Op) and stmt.value.fn in VIEWS and all(map(self.defined_once, reads(stmt)))
         )
 
-    def stands(self, name: str) -> bool:
+    def defined_once(self, name: str) -> bool:
         """Whether a name has one value, or is a loop's variable: what a view is made of."""
         return len(self.iterations.scopes.defs.get(name, ())) <= 1
 

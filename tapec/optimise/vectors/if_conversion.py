@@ -143,7 +143,7 @@ class _Selected(SliceFacts):
             worth = 0 < calls <= costs.SELECTED_CALLS
         else:
             worth = any(isinstance(stmt, Store) for stmt in walk(branches))
-        if not worth or not self.iterations.commute(loop):
+        if not worth or not self.iterations.is_parallel(loop):
             return False
         return all(self.along_row(access.index, loop) for access in self.iterations.accesses(loop.body))
 

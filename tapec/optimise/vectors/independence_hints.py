@@ -67,17 +67,17 @@ class _Independent:
         if not self.along_rows(stmt):
             return stmt
         groups = self.iterations.groups(stmt.body)
-        if comparisons(groups, stmt, self.iterations) <= few or not all(self.apart(stmt, group) for group in groups):
+        if comparisons(groups, stmt, self.iterations) <= few or not all(self.disjoint(stmt, group) for group in groups):
             return stmt
         why = "runs without looking for overlaps of its arrays: no iteration touches what another one stores"
         remark(stmt.span, "independence_hints", why)
         return replace(stmt, independent=True)
 
-    def apart(self, loop: For, group: list[Access]) -> bool:
+    def disjoint(self, loop: For, group: list[Access]) -> bool:
         """Whether no iteration of a loop touches an element that another one stores, of arrays that may share
         memory.
         """
-        if all(access.kind == "load" for access in group) or self.iterations.elements_apart(loop, group):
+        if all(access.kind == "load" for access in group) or self.iterations.elements_disjoint(loop, group):
             return True
         if len({access.array for access in group}) > 1 or any(access.index is None for access in group):
             return False

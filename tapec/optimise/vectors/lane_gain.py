@@ -76,7 +76,7 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
         if not isinstance(loop, For) or loop.key in lanes.controls:
             return False
         accesses = list(lanes.iterations.accesses(loop.body))
-        waits = not lanes.iterations.commute(loop)
+        waits = not lanes.iterations.is_parallel(loop)
         apart_ones = [access for access in accesses if not _neighbours(lanes, packed, access)]
         if apart_ones and not (with_copies and waits and all(packed.copied(access.stmt) for access in apart_ones)):
             return False

@@ -42,7 +42,7 @@ def hoist_lookups(function: Function, _constants: frozenset[str] = frozenset()) 
         return tuple(new for stmt in stmts for new in statement(stmt))
 
     def statement(stmt: Stmt) -> Block:
-        moved = _alike(stmt, iterations) if isinstance(stmt, For) else []
+        moved = _invariant(stmt, iterations) if isinstance(stmt, For) else []
         if not moved:
             return (map_blocks(stmt, block),)
         assert isinstance(stmt, For)
@@ -54,7 +54,7 @@ def hoist_lookups(function: Function, _constants: frozenset[str] = frozenset()) 
     return replace(function, body=block(function.body), types=fresh.types)
 
 
-def _alike(loop: For, iterations: Iterations) -> list[Assign]:
+def _invariant(loop: For, iterations: Iterations) -> list[Assign]:
     """The statements of an innermost loop that look up the same in all iterations."""
     stores = [stmt for stmt in loop.body if isinstance(stmt, Store)]
     if not stores or loop.parallel or not all(isinstance(stmt, Assign | Store) for stmt in loop.body):

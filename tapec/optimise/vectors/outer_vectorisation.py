@@ -137,7 +137,7 @@ def _possible(stmt: Stmt, iterations: Iterations) -> Lanes | None:
     # threads would share the lanes of what each of them has for itself
     if any(isinstance(inner, For) and inner.parallel for inner in walk((stmt,))):
         return None
-    if not iterations.commute(stmt):
+    if not iterations.is_parallel(stmt):
         return None
     lanes = Lanes(stmt, iterations)
     return lanes if lanes.separate() else None
@@ -152,7 +152,7 @@ def _would_help(loop: For, iterations: Iterations) -> bool:
 def _obstacle(loop: For, iterations: Iterations) -> Obstacle:
     """What keeps a loop's iterations from running side by side."""
     found = obstacle(loop, iterations)
-    if found is None and not iterations.commute(loop):
+    if found is None and not iterations.is_parallel(loop):
         return ("a function is called, which may do anything",)
     return found or ("inner loops, or what they work on, differ from iteration to iteration",)
 
@@ -181,10 +181,10 @@ class Rewriting:
         packed: Packed,
         fresh: Fresh,
         width: Const = _LANES,
-        apart: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
+        disjoint: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
     ) -> None:
         self.width = width
-        self.apart = apart
+        self.disjoint = disjoint
         self.lanes = lanes
         self.packed = packed
         self.fresh = fresh
@@ -196,7 +196,7 @@ class Rewriting:
         self.first = fresh(f"{var}_first", INT64)
         self.count = fresh("lanes", INT64)
         # the extent of the last axis of memory: a loop of three iterations needs no more
-        self.room = fresh("room", INT64)
+        self.capacity = fresh("room", INT64)
 
     def loop(self) -> list[Stmt]:
         loop = self.lanes.loop
@@ -214,7 +214,7 @@ class Rewriting:
         for name, type_ in self.lanes.iterations.types.items():
             if isinstance(type_, Array) and self.lanes.widened(name):
                 self.fresh.types[name] = replace(type_, ndim=type_.ndim + 1)
-        before = self.sized(loop) if any(self.room in reads(stmt) for stmt in walk(body)) else []
+        before = self.sized(loop) if any(self.capacity in reads(stmt) for stmt in walk(body)) else []
         before += [
             Assign(buffer, Op("empty", (Const(self.dtype(name)), self.width)), loop.span)
             for name, buffer in self.kept.items()
@@ -239,7 +239,7 @@ class Rewriting:
             Assign(iterations, Op("-", (loop.stop, loop.start)), loop.span),
             Assign(lanes, Op("min", (Name(iterations), self.width)), loop.span),
             # no iterations, no lanes
-            Assign(self.room, Op("max", (Name(lanes), Const(0))), loop.span),
+            Assign(self.capacity, Op("max", (Name(lanes), Const(0))), loop.span),
         ]
 
     def dtype(self, name: str) -> str:
@@ -257,7 +257,7 @@ class Rewriting:
             if isinstance(stmt, Assign) and (stmt.target in self.lanes.rows or self.copies_sum(stmt)):
                 continue
             if self.lanes.differs(stmt):
-                if run.body and self.apart(run.body, stmt):
+                if run.body and self.disjoint(run.body, stmt):
                     out.append(self.placed(run))
                     run = _Run()
                 run.body.append(stmt)
@@ -278,7 +278,7 @@ class Rewriting:
         """A statement that runs once for all lanes; memory that it makes has a last axis for them."""
         match stmt:
             case Assign(target=target, value=Op(fn="empty" | "zeros" as fn, args=args)) if self.lanes.widened(target):
-                return replace(stmt, value=Op(fn, (*args, Name(self.room))))
+                return replace(stmt, value=Op(fn, (*args, Name(self.capacity))))
         return map_blocks(stmt, lambda block: tuple(self.widened(s) for s in block))
 
     def placed(self, run: _Run) -> Stmt:
@@ -398,7 +398,7 @@ class _Lane:
                 place, subs = self.element(array, index, stmt)
                 span = self.lanes.place(stmt)
                 new = replace(stmt, array=place, index=subs, value=self.atom(stmt.value), span=span)
-                return self.added_up(new) if top and stmt.accumulate and not self.apart(array, index) else new
+                return self.added_up(new) if top and stmt.accumulate and not self.disjoint(array, index) else new
             case For(var=var, start=start, stop=stop, step=step):
                 first, last, by = (self.atom(bound) for bound in (start, stop, step))
                 stmt = replace(stmt, var=self.name(var), start=first, stop=last, step=by)
@@ -426,7 +426,7 @@ class _Lane:
         self.casts.append(Assign(name := self.whole.fresh("n", UINT64), Op("cast.uint64", (new,))))
         return Name(name)
 
-    def apart(self, array: str, index: tuple[Expr, ...]) -> bool:
+    def disjoint(self, array: str, index: tuple[Expr, ...]) -> bool:
         """Whether lanes may have elements of their own."""
         found = self.lanes.element(array, index)
         assert found is not None

@@ -37,6 +37,7 @@ from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
+    Call,
     Const,
     Expr,
     For,
@@ -141,7 +142,7 @@ class _Threads:
             return self.refuse("it is tested whether a row is there, and no error comes out of threads")
         if any(map(_asks_python, walk(loop.body))):
             return self.refuse("it calls functions that compiled code asks Python for")
-        if not self.iterations.commute(loop):
+        if not self.iterations.is_parallel(loop):
             return self.refuse("it is not proved that its iterations can run in any order")
         inside = {stmt.key for stmt in walk(loop.body)}
         names = [
@@ -172,7 +173,7 @@ class _Threads:
         found: list[str] = []
         inside = written_in(loop.body)
         for group in self.iterations.groups(loop.body):
-            if {access.kind for access in group} != {"add"} or self.iterations.elements_apart(loop, group):
+            if {access.kind for access in group} != {"add"} or self.iterations.elements_disjoint(loop, group):
                 continue
             names = {access.array for access in group}
             if not self.iterations.own(group[0].array, loop.body):
@@ -331,6 +332,8 @@ class _Threads:
 
 def _asks_python(stmt: Stmt) -> bool:
     """Whether a statement calls a function of SciPy's, or one that is called as it is."""
+    if isinstance(stmt, Call) and isinstance(stmt.function, Opaque):
+        return True
     return any(op.fn.startswith(SCIPY) or isinstance(op.fn, Opaque) for op in operations(stmt))
 
 

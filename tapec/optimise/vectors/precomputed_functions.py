@@ -73,7 +73,9 @@ class _Ahead(LoopPass):
         if any(isinstance(stmt, For | Loop | Call) for stmt in walk(loop.body)):
             return None
         calls, needed = self.calls(loop)
-        if not calls or self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or self.iterations.commute(loop):
+        if not calls or self.iterations.is_parallel(loop):
+            return None
+        if self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0:
             return None
         extent = extent_of(self.iterations, loop, around[0])
         if extent is None:

@@ -60,7 +60,7 @@ def _apart(loop: For, iterations: Iterations) -> Lanes | None:
     """What differs between the iterations of a loop, if functions are called between loops inside."""
     if loop.step != Const(1) or loop.slots is not None or few(loop, iterations) or not any(map(_calls, loop.body)):
         return None
-    if any(isinstance(stmt, For) and stmt.parallel for stmt in walk((loop,))) or not iterations.commute(loop):
+    if any(isinstance(stmt, For) and stmt.parallel for stmt in walk((loop,))) or not iterations.is_parallel(loop):
         return None
     lanes = Lanes(loop, iterations, whole=True)
     if any(lanes.widened(name) for stmt in walk(loop.body) for name in writes(stmt)):

@@ -31,12 +31,12 @@ from dataclasses import dataclass, replace
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.optimise import costs
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
@@ -65,8 +65,7 @@ def tabulate(function: Function, _constants: frozenset[str] = frozenset()) -> Fu
     """The function with such tables; see the module."""
     if not any(_is_wanted(stmt) for stmt in walk(function.body)):
         return function
-    worker = _Tables(function)
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Tables(function).rewritten()
 
 
 def _is_wanted(stmt: Stmt) -> bool:
@@ -115,13 +114,10 @@ class _Plan:
     sum: Sum
 
 
-class _Tables:
+class _Tables(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         if not isinstance(stmt, For):

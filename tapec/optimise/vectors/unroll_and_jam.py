@@ -32,7 +32,7 @@ from typing import TypeVar
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.vectors.lane_gain import CALLED
 from tapec.remarks import remark
@@ -94,18 +94,14 @@ class _Parts:
         return frozenset(found - self.added)
 
 
-class _Jammed:
+class _Jammed(Rewriter):
     def __init__(self, function: Function) -> None:
-        self.function = function
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.iterations = Iterations(function)
 
     @property
     def aliases(self) -> Aliases:
         return self.iterations.aliases
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         parts = self.parts(stmt)
@@ -143,7 +139,7 @@ class _Jammed:
         inside = parts.own | parts.added | {loop.var, lanes.var}
         if not known or mentions(lanes.stop, inside) or {loop.var, lanes.var} & (parts.own | parts.added):
             return None
-        possible = self.iterations.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_apart(parts)
+        possible = self.iterations.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_disjoint(parts)
         return parts if possible and self.shares(parts) else None
 
     def shares(self, parts: _Parts) -> bool:
@@ -166,7 +162,7 @@ class _Jammed:
         first = {stmt.target for stmt in parts.numbers if isinstance(stmt, Assign)}
         return all(parts.own.intersection(reads(stmt)) <= first for stmt in parts.stores)
 
-    def is_apart(self, parts: _Parts) -> bool:
+    def is_disjoint(self, parts: _Parts) -> bool:
         """Whether what lanes store is used in elements of the same lane alone, and what is stored behind not at all."""
         lanes = parts.lanes
         behind = self.classes(stmt.array for stmt in parts.stores if isinstance(stmt, Store))

@@ -20,11 +20,10 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -43,17 +42,13 @@ from tapec.syntax.types import UINT64
 
 def use_unsigned_subscripts(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such subscripts; see the module."""
-    worker = _Signs(function)
-    return replace(function, body=worker.block(function.body, None), types=worker.fresh.types)
+    return _Signs(function).rewritten(None)
 
 
-class _Signs:
+class _Signs(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
-
-    def block(self, block: Block, loop: For | None) -> Block:
-        return tuple(new for stmt in block for new in self.statement(stmt, loop))
 
     def statement(self, stmt: Stmt, loop: For | None) -> list[Stmt]:
         match stmt:

@@ -70,7 +70,7 @@ def obstacle(loop: For | Loop, iterations: Iterations) -> Obstacle | None:
     carried = iterations.handed_on(loop)
     if carried is not None:
         return "each iteration needs `{0}` of the one before", Named(carried, iterations.scopes.line_of(carried))
-    meeting = iterations.meeting(loop)
+    meeting = iterations.conflict(loop)
     if meeting is not None:
         why = "it is not proved that {0} touches no element of `{1}` that another iteration touches"
         return why, meeting.stmt.span, Named(meeting.array, iterations.scopes.line_of(meeting.array))

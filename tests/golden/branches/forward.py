@@ -6,7 +6,7 @@ import numpy as np
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def branches_jvp(x, y, x_dot):
-    """The value of `branches` and its tangent, for given tangents of its arguments."""
+    """The value of `branches` and its tangent, for given tangents of `x`."""
     if x > y:
         z = x * y
         z_dot = y * x_dot

@@ -7,34 +7,36 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def checkpointed_wave_jvp(start, speed, steps, start_dot):
-    """The value of `checkpointed_wave` and its tangent, for given tangents of its arguments."""
+    """The value of `checkpointed_wave` and its tangent, for given tangents of `start`."""
     tapec_runtime.wide_vectors()
-    start_n0 = start.shape[0]
+    t = start.shape[0]
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    old_dot = np.empty(start_n0)
-    old = np.empty(start_n0)
-    for i in range(start_n0):
+    if t != start_dot.shape[0]:
+        raise ValueError("the tangent of `start` has another shape than `start`")
+    old_dot = np.empty(t)
+    old = np.empty(t)
+    for i in range(t):
         old_dot[i] = start_dot[i]
         old[i] = start[i]
-    now_dot = np.empty(start_n0)
-    now = np.empty(start_n0)
-    for i in range(start_n0):
+    now_dot = np.empty(t)
+    now = np.empty(t)
+    for i in range(t):
         now_dot[i] = start_dot[i]
         now[i] = start[i]
-    new = np.zeros(start_n0)
-    new_dot = np.zeros(start_n0)
+    new = np.zeros(t)
+    new_dot = np.zeros(t)
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for _ in tapec_runtime.checkpointed(range(steps), 3):
         # for i in range(1, now.shape[0] - 1):
-        for i in tapec_runtime.independent(range(1, start_n0 - 1)):
+        for i in tapec_runtime.independent(range(1, t - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-            t = now[i]
-            t_1 = now_dot[i]
-            t_2 = t * t_1
-            t_3 = now_dot[i - 1] - (t_2 + t_2) + now_dot[i + 1]
-            t_4 = speed * (now[i - 1] - t * t + now[i + 1])
-            new_dot[i] = 2.0 * t_1 - old_dot[i] + speed * t_3
-            new[i] = 2.0 * t - old[i] + t_4
+            t_1 = now[i]
+            t_2 = now_dot[i]
+            t_3 = t_1 * t_2
+            t_4 = now_dot[i - 1] - (t_3 + t_3) + now_dot[i + 1]
+            t_5 = speed * (now[i - 1] - t_1 * t_1 + now[i + 1])
+            new_dot[i] = 2.0 * t_2 - old_dot[i] + speed * t_4
+            new[i] = 2.0 * t_1 - old[i] + t_5
         new_1 = new
         new = old
         old = now
@@ -46,9 +48,9 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
     # for i in range(now.shape[0]):
     energy = 0.0
     energy_dot = 0.0
-    for i in range(start_n0):
+    for i in range(t):
         # energy += now[i] ** 2
-        t_5 = now[i]
-        energy += t_5 ** 2
-        energy_dot += 2 * t_5 * now_dot[i]
+        t_6 = now[i]
+        energy += t_6 ** 2
+        energy_dot += 2 * t_6 * now_dot[i]
     return energy, energy_dot

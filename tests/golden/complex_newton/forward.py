@@ -6,7 +6,7 @@ import numpy as np
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def complex_newton_jvp(c, n, c_dot):
-    """The value of `complex_newton` and its tangent, for given tangents of its arguments."""
+    """The value of `complex_newton` and its tangent, for given tangents of `c`."""
     c_re = c.real
     c_im = c.imag
     c_re_dot = c_dot.real

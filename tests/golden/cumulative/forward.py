@@ -6,28 +6,30 @@ import numpy as np
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def cumulative_jvp(x, x_dot):
-    """The value of `cumulative` and its tangent, for given tangents of its arguments."""
-    x_n0 = x.shape[0]
-    out = np.empty(x_n0)
-    out_dot = np.zeros(x_n0)
+    """The value of `cumulative` and its tangent, for given tangents of `x`."""
+    t = x.shape[0]
     # c = np.cumsum(x)
-    if x_n0 > 0:
-        t = x[0]
-        t_1 = x_dot[0]
-        out_dot[0] = t_1
-        out[0] = t
-        for j in range(1, x_n0):
-            t += x[j]
-            t_1 += x_dot[j]
-            out_dot[j] = t_1
-            out[j] = t
+    if t != x_dot.shape[0]:
+        raise ValueError("the tangent of `x` has another shape than `x`")
+    out = np.empty(t)
+    out_dot = np.zeros(t)
+    if t > 0:
+        t_1 = x[0]
+        t_2 = x_dot[0]
+        out_dot[0] = t_2
+        out[0] = t_1
+        for j in range(1, t):
+            t_1 += x[j]
+            t_2 += x_dot[j]
+            out_dot[j] = t_2
+            out[j] = t_1
     # return np.sum(np.sqrt(1.0 + c * c))
     total = 0.0
     total_dot = 0.0
-    for i in range(x_n0):
-        t_2 = out[i]
-        t_3 = t_2 * out_dot[i]
-        t_4 = np.sqrt(1.0 + t_2 * t_2)
-        total += t_4
-        total_dot += 0.5 * (t_3 + t_3) / (t_4 + 5e-324)
+    for i in range(t):
+        t_3 = out[i]
+        t_4 = t_3 * out_dot[i]
+        t_5 = np.sqrt(1.0 + t_3 * t_3)
+        total += t_5
+        total_dot += 0.5 * (t_4 + t_4) / (t_5 + 5e-324)
     return total, total_dot

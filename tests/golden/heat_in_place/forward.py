@@ -7,37 +7,39 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def heat_in_place_jvp(u, steps, u_dot):
-    """The value of `heat_in_place` and its tangent, for given tangents of its arguments."""
+    """The value of `heat_in_place` and its tangent, for given tangents of `u`."""
     tapec_runtime.wide_vectors()
-    u_n0 = u.shape[0]
+    t = u.shape[0]
     # v = u.copy()
-    t_dot = np.empty(u_n0)
-    t = np.empty(u_n0)
-    for i in range(u_n0):
-        t_dot[i] = u_dot[i]
-        t[i] = u[i]
+    if t != u_dot.shape[0]:
+        raise ValueError("the tangent of `u` has another shape than `u`")
+    t_1_dot = np.empty(t)
+    t_1 = np.empty(t)
+    for i in range(t):
+        t_1_dot[i] = u_dot[i]
+        t_1[i] = u[i]
     # w = v.copy()
-    t_1_dot = np.empty(u_n0)
-    t_1 = np.empty(u_n0)
+    t_2_dot = np.empty(t)
+    t_2 = np.empty(t)
     for _ in range(steps):
         # w = v.copy()
-        for i in tapec_runtime.independent(range(u_n0)):
-            t_1_dot[i] = t_dot[i]
-            t_1[i] = t[i]
+        for i in tapec_runtime.independent(range(t)):
+            t_2_dot[i] = t_1_dot[i]
+            t_2[i] = t_1[i]
         # for i in range(1, v.size - 1):
-        for i in tapec_runtime.independent(range(1, u_n0 - 1)):
+        for i in tapec_runtime.independent(range(1, t - 1)):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_2 = t_1[i]
-            t_3 = t_1_dot[i]
-            t_4 = 0.1 * (t_1_dot[i - 1] - 2.0 * t_3 + t_1_dot[i + 1])
-            t_dot[i] = t_3 + t_4
-            t[i] = t_2 + 0.1 * (t_1[i - 1] - 2.0 * t_2 + t_1[i + 1])
+            t_3 = t_2[i]
+            t_4 = t_2_dot[i]
+            t_5 = 0.1 * (t_2_dot[i - 1] - 2.0 * t_4 + t_2_dot[i + 1])
+            t_1_dot[i] = t_4 + t_5
+            t_1[i] = t_3 + 0.1 * (t_2[i - 1] - 2.0 * t_3 + t_2[i + 1])
     # return np.sum(v * v)
     total = 0.0
     total_dot = 0.0
-    for i in range(u_n0):
-        t_5 = t[i]
-        t_6 = t_5 * t_dot[i]
-        total += t_5 * t_5
-        total_dot += t_6 + t_6
+    for i in range(t):
+        t_6 = t_1[i]
+        t_7 = t_6 * t_1_dot[i]
+        total += t_6 * t_6
+        total_dot += t_7 + t_7
     return total, total_dot

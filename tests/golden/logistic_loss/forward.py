@@ -11,9 +11,11 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_loss_jvp(w, x, y, w_dot):
-    """The value of `logistic_loss` and its tangent, for given tangents of its arguments."""
+    """The value of `logistic_loss` and its tangent, for given tangents of `w`."""
     tapec_runtime.wide_vectors()
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+    if w.shape[0] != w_dot.shape[0]:
+        raise ValueError("the tangent of `w` has another shape than `w`")
     t = np.dot(x, w)
     t_1 = np.dot(x, w_dot)
     y_n0 = y.shape[0]

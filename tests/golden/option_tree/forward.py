@@ -7,7 +7,7 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def option_tree_jvp(spot, strike, steps, spot_dot):
-    """The value of `option_tree` and its tangent, for given tangents of its arguments."""
+    """The value of `option_tree` and its tangent, for given tangents of `spot`."""
     # return values[0]
     if steps < 0:
         raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")

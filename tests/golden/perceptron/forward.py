@@ -11,24 +11,28 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def perceptron_jvp(w1, w2, x, w1_dot):
-    """The value of `perceptron` and its tangent, for given tangents of its arguments."""
+    """The value of `perceptron` and its tangent, for given tangents of `w1`."""
+    t = w1.shape[0]
     # hidden = np.tanh(w1 @ x)
-    t = np.dot(w1, x)
-    t_1 = np.dot(w1_dot, x)
-    w1_n0 = w1.shape[0]
-    hidden_dot = np.empty(w1_n0)
-    hidden = np.empty(w1_n0)
-    for i in range(w1_n0):
-        t_2 = tapec_runtime.tanh(t[i])
-        hidden_dot[i] = (1.0 - t_2 * t_2) * t_1[i]
-        hidden[i] = t_2
+    if t != w1_dot.shape[0]:
+        raise ValueError("the tangent of `w1` has another shape than `w1`")
+    if w1.shape[1] != w1_dot.shape[1]:
+        raise ValueError("the tangent of `w1` has another shape than `w1`")
+    t_1 = np.dot(w1, x)
+    t_2 = np.dot(w1_dot, x)
+    hidden_dot = np.empty(t)
+    hidden = np.empty(t)
+    for i in range(t):
+        t_3 = tapec_runtime.tanh(t_1[i])
+        hidden_dot[i] = (1.0 - t_3 * t_3) * t_2[i]
+        hidden[i] = t_3
     # return np.sum((w2 @ hidden) ** 2)
-    t_3 = np.dot(w2, hidden)
-    t_4 = np.dot(w2, hidden_dot)
+    t_4 = np.dot(w2, hidden)
+    t_5 = np.dot(w2, hidden_dot)
     total = 0.0
     total_dot = 0.0
     for i in range(w2.shape[0]):
-        t_5 = t_3[i]
-        total += t_5 ** 2
-        total_dot += 2 * t_5 * t_4[i]
+        t_6 = t_4[i]
+        total += t_6 ** 2
+        total_dot += 2 * t_6 * t_5[i]
     return total, total_dot

@@ -5,17 +5,20 @@ import numba
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def rosenbrock_jvp(x, x_dot):
-    """The value of `rosenbrock` and its tangent, for given tangents of its arguments."""
+    """The value of `rosenbrock` and its tangent, for given tangents of `x`."""
+    t = x.shape[0]
     # for i in range(x.size - 1):
+    if t != x_dot.shape[0]:
+        raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
-    for i in range(x.shape[0] - 1):
+    for i in range(t - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-        t = x[i]
-        t_1 = x_dot[i]
-        t_2 = x[i + 1] - t ** 2
-        t_3 = 100.0 * (2 * t_2 * (x_dot[i + 1] - 2 * t * t_1))
-        t_4 = 1.0 - t
-        s += 100.0 * t_2 ** 2 + t_4 ** 2
-        s_dot += t_3 - 2 * t_4 * t_1
+        t_1 = x[i]
+        t_2 = x_dot[i]
+        t_3 = x[i + 1] - t_1 ** 2
+        t_4 = 100.0 * (2 * t_3 * (x_dot[i + 1] - 2 * t_1 * t_2))
+        t_5 = 1.0 - t_1
+        s += 100.0 * t_3 ** 2 + t_5 ** 2
+        s_dot += t_4 - 2 * t_5 * t_2
     return s, s_dot

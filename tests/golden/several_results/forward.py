@@ -8,7 +8,7 @@ import numpy as np
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def several_results_jvp(x, y, x_dot):
-    """The value of `several_results` and its tangent, for given tangents of its arguments."""
+    """The value of `several_results` and its tangent, for given tangents of `x`."""
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
     t = x * x_dot
     t_1 = math.sqrt(x * x + y * y)

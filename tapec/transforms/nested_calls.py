@@ -1,0 +1,144 @@
+"""Derivatives of every kind inside lowered code: what makes them, and what calls them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend.closures import Held
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
+from tapec.options import Keywords
+from tapec.transforms.jacobian import directed
+from tapec.transforms.nested import (
+    InnerCall,
+    call_derivative,
+    check_number,
+    parameter_names,
+    splice,
+    with_tangents,
+)
+from tapec.transforms.nested_products import lower_jvp, pair, seeds_of, writes_into_parameters
+from tapec.transforms.reverse import reverse
+from tapec.transforms.seed_shapes import with_checked_seeds
+
+
+@dataclass(frozen=True)
+class Derived(Held):
+    """A derivative of a function that exists only while its caller is lowered."""
+
+    callee: Value
+    kind: str
+    wrt: Any
+    has_aux: bool = False
+
+    @property
+    def held(self) -> tuple[Value, ...]:
+        return (self.callee,)
+
+    def holding(self, ev: Evaluator, values: tuple[Value, ...]) -> Derived:
+        return replace(self, callee=values[0])
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return called_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node, self.has_aux)
+
+
+def lower_maker(kind: str) -> Any:
+    """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
+
+    def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        callee, *rest = (*args, *(kwargs[name] for name in ("f",) if name in kwargs))
+        if other := sorted(kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}):
+            hint = "write `wrt`" if other[0] == "argnums" else ""
+            ev.fail(UnsupportedSyntax, f"there is no option `{other[0]}`", node, hint=hint)
+        asked = plain_number(kwargs.get("has_aux", number(False)))
+        has_aux = asked.constant if isinstance(asked, Sym) else None
+        if has_aux is not False and (has_aux is not True or kind not in ("grad", "value_and_grad")):
+            ev.fail(UnsupportedSyntax, f"`has_aux` of `{kind}` in differentiated code", node, hint="leave it out")
+        wrt = kwargs.get("wrt", rest[0] if rest else None)
+        return Static(Derived(callee, kind, 0 if wrt is None else known(ev, wrt, node), has_aux))
+
+    return make
+
+
+def known(ev: Evaluator, value: Value, node: Any) -> Any:
+    """What `wrt` is, as a Python value."""
+    position = static_int(value)
+    if position is not None:
+        return position
+    if isinstance(value, Static):
+        return value.obj
+    if isinstance(value, Tup):
+        return tuple(known(ev, item, node) for item in value.items)
+    ev.fail(UnsupportedSyntax, "wrt must be known when the function is compiled", node)
+
+
+def called_derivative(
+    ev: Evaluator,
+    callee: Value,
+    kind: str,
+    wrt: Any,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+    has_aux: bool = False,
+) -> Value:
+    """What a derivative of any kind returns, called with its arguments."""
+    if kind == "jvp":
+        return _pushed(ev, callee, wrt, args, kwargs, node)
+    if kind == "hvp":
+        return _directed(ev, callee, wrt, args, kwargs, node)
+    if kind == "vjp":
+        return _pulled(ev, callee, wrt, args, kwargs, node)
+    return call_derivative(ev, callee, kind, wrt, args, kwargs, node, has_aux)
+
+
+def _pushed(
+    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """The value and the tangent, for tangents behind the arguments."""
+    wanted = wrt if isinstance(wrt, tuple) else (wrt,)
+    first = max(len(args) - len(wanted), 0)
+    own, tangents = args[:first], args[first:]
+    names = parameter_names(callee)
+    own += [kwargs[name] for name in names[len(own) :] if name in kwargs]
+    if len(tangents) < len(wanted) or len(own) + len(tangents) != len(args) + len(kwargs):
+        ev.fail(TypeMismatch, f"a call of a derivative takes {len(wanted)} tangents behind the arguments", node)
+    places = [names.index(one) if isinstance(one, str) and one in names else one for one in wanted]
+    moving = {place % len(own) if own else place: one for place, one in zip(places, tangents, strict=True)}
+    if len(moving) < len(wanted) or any(not isinstance(place, int) or place >= len(own) for place in places):
+        ev.fail(UnsupportedSyntax, f"there are no arguments {wrt} to differentiate by", node)
+    return lower_jvp(ev, [callee, Tup(tuple(own)), Tup(tuple(moving.get(k, NONE) for k in range(len(own))))], {}, node)
+
+
+def _directed(
+    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """The product of the Hessian and the vector behind the arguments."""
+    if not args:
+        ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
+    *args, vector = (ev.materialise(arg) for arg in args)
+    call = InnerCall.of(ev, callee, wrt, args, {key: ev.materialise(one) for key, one in kwargs.items()}, node)
+    check_number(ev, call.result, node)
+    vectors: dict[str, str] = {}
+    pair(ev, call.chosen[0] if call.single else Tup(tuple(call.chosen)), vector, vectors, node, "vector")
+    sources = tuple(dict.fromkeys(call.sources))
+    made = directed(call.core, sources, call.constants, ev.prepare is not None)
+    parts = splice(ev, with_tangents(ev, made, call.core, sources, vectors))
+    return call.by_sources(ev, dict(zip(sources, parts, strict=True)))
+
+
+def _pulled(
+    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """The value and the adjoints, for a cotangent behind the arguments."""
+    if not args:
+        ev.fail(TypeMismatch, "a pullback takes its cotangent as the last argument", node)
+    *args, cotangent = (ev.materialise(arg) for arg in args)
+    call = InnerCall.of(ev, callee, wrt, args, {key: ev.materialise(one) for key, one in kwargs.items()}, node)
+    swept = with_checked_seeds(reverse(call.core, call.sources, call.constants))
+    given = seeds_of(ev, call.result, cotangent, writes_into_parameters(call.core), node)
+    whole = swept.function("inner", (*swept.values, *swept.adjoints))
+    bound = with_tangents(ev, whole, call.core, swept.seeds, dict(zip(swept.seeds, given, strict=True)))
+    return Tup(call.value_and_adjoints(ev, splice(ev, bound)))
