@@ -136,7 +136,7 @@ def _defined(cell: str) -> list[str]:
 
 def _is_annotated(function: Any) -> bool:
     from tapec.errors import TapecError
-    from tapec.products import plain_function
+    from tapec.plain_functions import plain_function
 
     try:
         plain = plain_function(_primal(function))
