@@ -18,6 +18,7 @@ from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from tapec.linear_map import LinearMap, linearize
 from tapec.product_functions import gnvp, hessian_diag, hessp, jvp_fun, vjp_fun
 from tapec.products import jvp, vjp
+from tapec.sparse import sparse_hessian, sparse_jacobian
 from tapec.version import __version__ as __version__
 from tapec_runtime.indexed_slices import IndexedSlices
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
@@ -61,6 +62,8 @@ __all__ = [
     "linearize",
     "opaque",
     "register",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "value_and_grad",
     "vjp",

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 # what `emit` writes
 Emitted = Literal[
-    "grad", "jvp", "vjp", "hvp", "hessp", "gnvp", "hessian_diag", "jacobian", "jacfwd", "jacrev", "hessian"
-]
+    "grad", "jvp", "vjp", "hvp", "hessp", "gnvp", "hessian_diag", "jacobian", "jacfwd", "jacrev", "hessian",
+    "sparse_jacobian", "sparse_hessian",
+]  # fmt: skip
 
 
 @overload
@@ -223,6 +224,13 @@ def maker(kind: str) -> Any:
     return lower
 
 
+# the programs of derivatives that are made of several
+PARTS = {
+    "sparse_jacobian": ("sparsity", "columns"),
+    "sparse_hessian": ("hessian_sparsity", "hessian_columns"),
+}
+
+
 def emit(
     f: Callable[..., Any],
     wrt: Any = 0,
@@ -237,7 +245,9 @@ def emit(
                such as "f8[:], i8"; by default the function's annotations
     value      whether the generated gradient returns (value, gradient) or the gradient alone
     mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
-               "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`
+               "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`;
+               "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns of one colour
+               after the other (see docs/sparsity.md)
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)
@@ -246,13 +256,13 @@ def emit(
     \"\"\"...
     """
     load("tapec.backend.module")
-    from tapec.backend.module import module_text
+    from tapec.backend.module import joined_text, title_of
 
     if mode not in get_args(Emitted):
         raise UsageError(f"mode must be one of {', '.join(map(repr, get_args(Emitted)))}, not {mode!r}")
     kind = "value_and_grad" if mode == "grad" and value else mode
-    function, program = generate(f, wrt, signature, kind, **options)
-    return module_text(program, function)
+    made = [generate(f, wrt, signature, part, **options) for part in PARTS.get(kind, (kind,))]
+    return joined_text(tuple(program for _, program in made), title_of(made[0][0]))
 
 
 def generate(

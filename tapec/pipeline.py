@@ -49,6 +49,7 @@ from tapec.syntax.core import (
     walk,
 )
 from tapec.syntax.types import Stack, Type
+from tapec.transforms.compressed import SPARSE, sparse_program
 from tapec.transforms.forward import forward
 from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
@@ -65,7 +66,7 @@ from tapec_runtime.locking import compiling
 
 KINDS = (
     "primal", "grad", "value_and_grad", "vjp", "jvp", "augmented", "pullback",
-    "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
+    "jacobian", "jacfwd", "jacrev", "hessian", "hvp", *SPARSE,
 )  # fmt: skip
 
 
@@ -142,12 +143,13 @@ def _build(
     sources = structure.sources(positions, function)
     if kind != "jvp":
         check_target(lowered, function, kind, options.has_aux)
-    if kind in JACOBIANS:
-        refuse_complex(function, structure, sources, kind)
+    several_runs = kind in JACOBIANS or kind in SPARSE
+    if several_runs:
+        refuse_complex(function, structure, sources, SPARSE.get(kind, kind))
         # the runs of a Jacobian are behind the checks
         core = replace(lowered.function, name=name)
-    if kind == "hvp" or kind in JACOBIANS:
-        no_limit(options, f"tapec.{kind}")
+    if kind == "hvp" or several_runs:
+        no_limit(options, f"tapec.{SPARSE.get(kind, kind)}")
     several = None
     if options.fast and options.memory is None and kind in ("grad", "value_and_grad"):
         if alike is not None:
@@ -202,6 +204,20 @@ def _build(
             return structure.blocks(lowered.result, positions, single, sources, order, values)
 
         return _finish(made, blocks, lowered, structure, options)
+    if kind in SPARSE:
+        made, seeds = sparse_program(kind, core, sources, constants, options.fast)
+        doc = _doc(kind, function, [structure.labels[p] for p in positions])
+        checks = guards(replace(lowered.function, types=made.types))
+        made = replace(made, name=name, body=(*checks, *made.body), doc=doc)
+        if kind.endswith("sparsity"):
+            # it runs once, and joining sets is no work for vectors
+            options = replace(options, level=min(options.level, 1))
+
+        def digests(values: tuple[Expr, ...]) -> str:
+            return ", ".join(map(printer.expression, values))
+
+        further = structure.of_residuals([*structure.labels, *seeds], structure.unpack)
+        return _finish(made, digests, lowered, further, options)
     apart = kind in ("augmented", "pullback")
     scales = apart and options.fast and is_number(lowered.result) and is_linear((core, *lowered.callees))
     unit_seed = scales or kind in ("grad", "value_and_grad")
@@ -286,6 +302,11 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
         "jacrev": "The Jacobian of `{f}` with respect to {by}, by rows.",
         "hvp": "The product of the Hessian of `{f}` with respect to {by} and a vector.",
         "hessian": "The second derivatives of `{f}` with respect to {by}.",
+        "sparsity": "The elements of {by} that each result of `{f}` depends on, as numbers of sets.",
+        "columns": "Tangents of `{f}` in the directions of all elements of {by} that have one colour.",
+        "rows": "Adjoints of {by} in the directions of all elements of the results of `{f}` that have one colour.",
+        "hessian_sparsity": "The elements of {by} that each gradient of `{f}` depends on, as numbers of sets.",
+        "hessian_columns": "Products of the Hessian of `{f}` by {by} with all elements of one colour.",
         "pullback": "The adjoints of {by} for given adjoints of the result of `{f}`.",
     }
     return printer.harmless(what[kind].format(f=function.__name__, by=by))

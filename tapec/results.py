@@ -11,6 +11,7 @@ from tapec.frontend.lower import Lowered
 from tapec.frontend.source import definition
 from tapec.syntax.core import Const, Raise
 from tapec.syntax.types import Scalar
+from tapec.transforms.compressed import SPARSE
 from tapec.transforms.jacobian import JACOBIANS
 
 
@@ -19,7 +20,7 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str, has_
     span = definition(function)
     if lowered.result is None:
         raise _without_result(lowered, function, span)
-    if kind in JACOBIANS:
+    if kind in JACOBIANS or SPARSE.get(kind) == "sparse_jacobian":
         _check_floats(lowered.result, function)
         return
     if kind in ("vjp", "augmented", "pullback"):

@@ -49,6 +49,15 @@ def product(u: Vector, n: int) -> float:
     return 1.0
 
 
+assert_type(tapec.sparse_jacobian(energy)(u, stiffness=2.0), Any)
+assert_type(tapec.sparse_hessian(energy, wrt="u", strict=True).source(), str)
+
+
+@tapec.sparse_hessian(wrt="u")
+def sparse(u: Vector, n: int) -> float:
+    return 1.0
+
+
 @tapec.function
 def whole(u: Vector) -> tuple[float, Vector]:
     return 1.0, u

@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         *("api", "bound", "captured", "check", "composed", "explanation", "functions", "gradient_tape", "jacobians"),
         *("implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions", "products"),
-        *("batching", "signatures", "structure"),
+        *("batching", "signatures", "sparse", "sparsity_pattern", "structure"),
     ),
     ("tape",),
     ("pipeline", "results"),

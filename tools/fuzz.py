@@ -6,8 +6,9 @@ Each seed gives a program (see `fuzz_programs`, `fuzz_vectors` for whole arrays,
 forward against central differences.
 Further checks cost more than they find, so each is for seeds of its own: what stands after each stage of the
 pipeline is run (`tests.stages`), other levels of optimisation and other options give what level 2 gives, second
-derivatives agree with differences of the first (`tests.levels`).  A failing program is shrunk by
-removing statements while it fails in the same way, and written to a file.
+derivatives agree with differences of the first (`tests.levels`), sparse derivatives with dense ones
+(`tests.sparsity`).  A failing program is shrunk by removing statements while it fails in the same way, and written to
+a file.
 An error of the compiler that points at the user's line is a refusal, and so is that of arrays that overlap, or that a
 checkpointed loop hands on with another shape: it is counted, and no failure.
 
@@ -41,7 +42,9 @@ from tapec.transforms.checkpoint_schedule import CHANGED
 from tapec_runtime.aliasing import AliasedArguments
 from tests.levels import check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
+from tests.sparsity import check_sparse
 from tests.stages import check_stages
+from tests.typed import interpreted as without_jit
 from tests.verified import Verified
 from tools import (
     fuzz_aliases,
@@ -177,6 +180,9 @@ def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
                     raise
         if seed % 10 == 0:
             check_second(program, args, derivative)
+        if seed % 6 == 4:
+            with without_jit():
+                check_sparse(program, args, derivative.wrt, hessian=not derivative.split and seed % 12 == 4)
 
     try:
         compared = check(program, args, original=compiled, skip_kinks=True, compiled="reverse", also=also)

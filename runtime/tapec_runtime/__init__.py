@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
+    from tapec_runtime.index_sets import lies_in, noted, noted_all, set_at, union, union_of
     from tapec_runtime.looked_up_places import lie_behind
     from tapec_runtime.matrix_products import product, product_in_rows
     from tapec_runtime.opaque_numbers import opaque
@@ -66,12 +67,15 @@ __all__ = [
     "independent",
     "lgamma",
     "lie_behind",
+    "lies_in",
     "log",
     "log1p",
     "maximum",
     "meet",
     "minimum",
     "next_checkpoint",
+    "noted",
+    "noted_all",
     "opaque",
     "overlap",
     "overlaps_itself",
@@ -83,6 +87,7 @@ __all__ = [
     "remainder",
     "searchsorted",
     "searchsorted_right",
+    "set_at",
     "sin",
     "sinc_derivative",
     "sinh",
@@ -91,6 +96,8 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
+    "union",
+    "union_of",
     "wide_vectors",
 ]
 
@@ -117,12 +124,15 @@ _LAZY = {
     "independent": "independence",
     "lgamma": "gamma_function",
     "lie_behind": "looked_up_places",
+    "lies_in": "index_sets",
     "log": "exp_log",
     "log1p": "exp_log",
     "maximum": "extremes",
     "meet": "aliasing",
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",
+    "noted": "index_sets",
+    "noted_all": "index_sets",
     "opaque": "opaque_numbers",
     "overlap": "aliasing",
     "overlaps_itself": "aliasing",
@@ -135,6 +145,7 @@ _LAZY = {
     "scipy_special": "scipy_special",
     "searchsorted": "sorted_search",
     "searchsorted_right": "sorted_search",
+    "set_at": "index_sets",
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",
@@ -142,6 +153,8 @@ _LAZY = {
     "solved_transposed": "factorisations",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
+    "union": "index_sets",
+    "union_of": "index_sets",
     "wide_vectors": "widths",
 }
 

@@ -26,7 +26,12 @@ takes the C library's.
 
 def module_text(program: Program, function: types.FunctionType, title: str = "Derivative of") -> str:
     """The module: imports, constant arrays, the function; `title` says what it is of the user's function."""
-    return joined_text((program,), f"{title} `{function.__qualname__}`")
+    return joined_text((program,), title_of(function, title))
+
+
+def title_of(function: types.FunctionType, title: str = "Derivative of") -> str:
+    """What a module says it is; `title` says what it is of the user's function."""
+    return f"{title} `{function.__qualname__}`"
 
 
 def joined_text(programs: tuple[Program, ...], title: str) -> str:

@@ -87,6 +87,15 @@ _FURTHER = {
     "hessian_diag": ("the diagonal of TARGET's Hessian", "The function takes the arguments."),
     "jacobian": ("the Jacobian of TARGET", "The function takes the arguments."),
     "hessian": ("the Hessian of TARGET", "The function takes the arguments."),
+    "sparse_jacobian": (
+        "the sparse Jacobian of TARGET: the program of its pattern, and that of its columns",
+        "The first takes an array for sets after the arguments, and returns the sets of sources that the results "
+        "depend on. The second takes the colours of the columns and an array for the products, a row for each colour.",
+    ),
+    "sparse_hessian": (
+        "the sparse Hessian of TARGET: the program of its pattern, and that of its columns",
+        "They take what those of `tapec sparse-jacobian` take.",
+    ),
 }
 
 
@@ -119,17 +128,21 @@ def _emit(
 ) -> None:
     if check and output is None:
         raise WrongInput("--check compares with a file: name it by -o")
-    from tapec.api import generate
+    from tapec.api import PARTS, generate
     from tapec.backend.file_header import header
-    from tapec.backend.module import module_text
+    from tapec.backend.module import joined_text, title_of
     from tapec.loading import load
 
     function = load(target)
     with progress(f"differentiating {target}") as listener:
-        made, program = generate(function, sources(wrt), signature_of(function, sig), kind, listener, **options)
+        made = [
+            generate(function, sources(wrt), signature_of(function, sig), part, listener, **options)
+            for part in PARTS.get(kind, (kind,))
+        ]
     given = [("--wrt", wrt, "0"), ("--sig", sig, None), ("--gradient-only", kind == "grad", False)]
     said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
-    whole = header(said, program.lowered) + module_text(program, made)
+    programs = tuple(program for _, program in made)
+    whole = header(said, programs[0].lowered) + joined_text(programs, title_of(made[0][0]))
     if output is None or not check:
         deliver(whole, output)
     elif not is_current(output, whole):

@@ -52,8 +52,8 @@ from tapec.transforms.emitter import Emitter
 ERROR = "tapec_runtime.IndexOutOfRange"
 # how much an error shows of the user's line
 _WIDTH = 72
-# of the adjoint or tangent of a version of an array
-_SUFFIX = re.compile(r"(_\d+|_bar|_dot|_parts)+$")
+# of the adjoint, tangent or sets of a version of an array
+_SUFFIX = re.compile(r"(_\d+|_bar|_dot|_set|_parts)+$")
 
 
 def with_guards(function: Function, sources: Iterable[str], targets: set[str], reads: bool = False) -> Function:

@@ -11,6 +11,7 @@ import pytest
 import tapec
 from tapec.errors import UsageError
 from tapec.version import __version__
+from tapec_runtime.index_sets import elements, room_for_sets
 from tests.cli.running import refused, run, succeeds
 from tests.sampling import sampled
 
@@ -80,6 +81,25 @@ def test_each_derivative_is_that_of_the_library(model, command, level):
         same = getattr(tapec, command.replace("-", "_"))(loss)
         given = (x, 3.0, v) if command in ("hvp", "gnvp") else (x, 3.0)
         np.testing.assert_allclose(made(*given), same(*given))
+
+
+@pytest.mark.parametrize("command", ["sparse-jacobian", "sparse-hessian"])
+def test_sparse_derivatives_are_two_programs(model, command):
+    find, columns = gradient_of(succeeds(command, "cli_model.py:loss", "--wrt", "x", "-O1")).values()
+    from tapec.loading import load
+
+    loss, x = load("cli_model.py:loss"), np.array([1.0, -2.0])
+    sets = room_for_sets(2, 8)
+    found, trace = find(x, 3.0, sets)
+    products = np.zeros((2, found.size))
+    assert columns(x, 3.0, np.arange(2), products) == trace
+    dense = tapec.jacobian if command == "sparse-jacobian" else tapec.hessian
+    np.testing.assert_allclose(products.T, np.atleast_2d(dense(loss)(x, 3.0)))
+    starts, elements_ = elements(sets, found)
+    assert set(zip(np.repeat(np.arange(found.size), np.diff(starts)), elements_, strict=True)) >= set(
+        zip(*np.nonzero(products.T), strict=True)
+    )
+    assert tapec.emit(loss, 0, "f8[:], f8", mode=command.replace("-", "_")).count("\ndef ") == 2
 
 
 def test_a_mode_that_does_not_exist():

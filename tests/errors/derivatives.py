@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from unittest import mock
+
 import numpy as np
 
 import tapec
 from tests.errors import Refusals
 
 cases = Refusals()
+_runs: list[int] = []
 refused, misuse = cases.refused, cases.misuse
 VECTOR = np.array([1.0, 2.0, 3.0])
 
@@ -341,3 +345,56 @@ def derivative_by_a_dict_that_is_changed(x):
         return d["a"]
 
     return tapec.grad(f)({"a": x})["a"]
+
+
+@refused(VECTOR, call=tapec.sparse_jacobian)
+def sparse_jacobian_of_random_numbers(x):
+    return x * np.random.random()
+
+
+@misuse
+def sparse_jacobian_by_extra_arguments_that_are_not_given():
+    tapec.sparse_jacobian(lambda *xs: xs[0] * 2.0, wrt=(0, 1))(VECTOR)
+
+
+@misuse
+def sparse_jacobian_written_into_another_matrix():
+    derivative = tapec.sparse_jacobian(lambda x: x * x)
+    derivative.fill(derivative(VECTOR[:2]), VECTOR)
+
+
+@misuse
+def sparse_jacobian_of_what_is_no_function_of_its_arguments():
+    count = tapec.opaque(lambda: float(len(_runs)) if _runs.append(0) is None else 0.0, "f8")
+
+    def f(x):
+        y = x
+        for _ in range(int(count())):
+            y = y * x[0]
+        return y
+
+    tapec.sparse_jacobian(f)(VECTOR)
+
+
+_sparse = tapec.sparse_hessian(lambda x: np.sum(x**3))
+
+
+@refused(VECTOR)
+def sparse_hessian_inside(x):
+    return _sparse(x).sum()
+
+
+@misuse
+def sparse_hessian_within_a_limit():
+    tapec.sparse_hessian(np.sum, memory="1MB")
+
+
+@misuse
+def sparse_jacobian_without_scipy():
+    with mock.patch.dict(sys.modules, {"scipy.sparse": None}):
+        tapec.sparse_jacobian(lambda x: x * 2.0)(VECTOR)
+
+
+@refused(VECTOR, call=tapec.sparse_hessian)
+def sparse_hessian_of_an_array(x):
+    return x * x

@@ -1,0 +1,378 @@
+"""Sparse Jacobians and Hessians, whose patterns are found from the program.
+
+The pattern comes from a generated program that carries sets of sources along; columns that share no row are computed
+together, in runs of a second generated program.  Both are made at the first call.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
+
+import numpy as np
+
+from tapec.backend.description import docstring, shown
+from tapec.backend.program import resolve_wrt
+from tapec.bound import Bound, unbound
+from tapec.callables import P, Sources
+from tapec.captured import by_what_is_held
+from tapec.errors import NotDifferentiable, UnsupportedFunction, UsageError
+from tapec.frontend.source import parameters
+from tapec.on_demand import CALLS, load
+from tapec.options import Keywords, Options, chosen, no_aux, no_limit
+from tapec.plain_functions import plain_function
+from tapec.products import _carrier, _plain, _shared, flat
+from tapec_runtime import variables
+
+if TYPE_CHECKING:
+    from tapec.sparsity_pattern import Pattern
+
+# how many times more room there is for sets where there was not enough, and room beside that for each source
+_MORE, _FIRST = 4, 1024
+# a pattern that serves for several ways through a program has at most that many times the elements of the last one
+_WIDER = 2
+
+
+@overload
+def sparse_jacobian(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> SparseDerivative[P]: ...
+@overload
+def sparse_jacobian(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], SparseDerivative[P]]: ...
+def sparse_jacobian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+    """The Jacobian of a function as a sparse matrix, whose pattern is found from the program.
+
+    f        as for `jacobian`: a function that returns a float, a float array, or tuples of those
+    wrt      position or name of a parameter, or a tuple of those
+    options  as for `grad`, but for memory
+    returns  a function of the same arguments: a `scipy.sparse.csr_array` of shape (m, n), float32 if all sources are,
+             else float64.  Its rows are the elements of the results, one result after the other, each by rows; its
+             columns those of the sources
+    raises   UsageError  without SciPy;  TapecError (see tapec.errors)  as `jacobian`
+
+    An element is in the pattern if the result may depend on the source by a derivative, for all numbers for which the
+    function takes the same branches and subscripts.  Where a call takes others, the pattern is found anew.  Columns
+    that share no row are computed in one run (Curtis, Powell & Reid 1974), long rows in reverse mode.
+    Matrices of one pattern have the arrays of their indices in common, which are read-only; `jacobian.fill(matrix,
+    *args)` writes the values at other arguments into one.
+
+    >>> import numpy as np
+    >>> def differences(x):
+    ...     return x[1:] ** 2 - x[:-1]
+    >>> jacobian = sparse_jacobian(differences)
+    >>> jacobian(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[-1.,  4.,  0.],
+           [ 0., -1.,  6.]])
+    """
+    return _made(f, wrt, "sparse_jacobian", chosen(options))
+
+
+@overload
+def sparse_hessian(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> SparseDerivative[P]: ...
+@overload
+def sparse_hessian(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], SparseDerivative[P]]: ...
+def sparse_hessian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+    """The Hessian of a function as a sparse matrix, whose pattern is found from the program.
+
+    f        as for `grad`: a function that returns one float
+    wrt      position or name of a parameter, or a tuple of those
+    options  as for `grad`, but for memory
+    returns  a function of the same arguments: a `scipy.sparse.csr_array` of shape (n, n), whose rows and columns are
+             the elements of the sources, one after the other, each by rows
+    raises   UsageError  without SciPy;  TapecError (see tapec.errors)  as `hessian`
+
+    The pattern is that of the Jacobian of the generated gradient, found as for `sparse_jacobian`; columns are computed
+    together by a star colouring (Gebremedhin, Manne & Pothen 2005), in forward over reverse mode.
+
+    >>> import numpy as np
+    >>> def chain(x):
+    ...     return np.sum((x[1:] - x[:-1]) ** 4)
+    >>> sparse_hessian(chain)(np.array([1.0, 2.0, 4.0])).toarray()
+    array([[ 12., -12.,   0.],
+           [-12.,  60., -48.],
+           [  0., -48.,  48.]])
+    """
+    return _made(f, wrt, "sparse_hessian", chosen(options))
+
+
+def _made(f: Any, wrt: Any, kind: str, options: Options) -> Any:
+    if f is None:
+        return functools.partial(_made, wrt=wrt, kind=kind, options=options)
+    return SparseDerivative(f, wrt, kind, no_limit(no_aux(options, f"tapec.{kind}"), f"tapec.{kind}"))
+
+
+class SparseDerivative(Generic[P]):
+    """A sparse Jacobian or Hessian: call it as the function.
+
+    The pattern is kept for arguments of the same shapes.  All matrices of one pattern have the arrays of their indices
+    in common, which are read-only; their values are their own.
+    """
+
+    def __init__(self, f: Any, wrt: Any, kind: str, options: Options) -> None:
+        load(*CALLS)
+        bound = unbound(f)
+        function = plain_function(bound.function)
+        wrt = tuple(wrt) if isinstance(wrt, list) else wrt
+        self._f, self._wrt, self.kind, self._options = f, wrt, kind, options
+        by = wrt if bound.is_free else bound.wrt(wrt, parameters(function))
+        resolve_wrt(function, by)
+        self._shown = shown(function, kind, by)
+        self.__name__, self.__doc__ = function.__name__, docstring(function, kind, by)
+        self.__qualname__, self.__module__ = function.__qualname__, function.__module__
+        # a function by itself is what it is at each call
+        self._bound = bound if bound.is_free and not getattr(f, "__closure__", None) else None
+        self._functions: dict[Any, _Programs] = {}
+        self._strict: SparseDerivative[...] | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """The matrix at these arguments."""
+        return self._of(args, kwargs, None)
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        """A derivative in a class is a method, as a function is."""
+        return self if owner is None else types.MethodType(self, owner)
+
+    def fill(self, matrix: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Write the values at other arguments into a matrix that a call has returned.
+
+        returns  the matrix
+        raises   UsageError  if the function now takes other branches or subscripts, so that the pattern is another one
+        """
+        return self._of(args, kwargs, matrix)
+
+    def source(self) -> str:
+        """The generated source of all programs so far."""
+        texts = [one.source() for known in self._functions.values() for one in known.made.values()]
+        return "\n\n".join(filter(None, texts))
+
+    def _of(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
+        if self._bound is not None:
+            return self._evaluated(self._bound, args, kwargs, into)
+        return by_what_is_held(self._f, self.kind, lambda bound: self._evaluated(bound, args, kwargs, into))
+
+    def _evaluated(self, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
+        known = self._functions.get(bound.function)
+        if known is None:
+            function = _shared(plain_function(bound.function))
+            known = self._functions[bound.function] = _Programs(function, self.kind, self._options)
+        names = known.names
+        if kwargs or not bound.is_free or len(args) != len(names):
+            args = bound.arguments(names, args, kwargs)
+        call = _Call(known, known.positions(self._wrt if bound.is_free else bound.wrt(self._wrt, names)), args)
+        values, pattern = call.values(into)
+        if pattern is None:
+            return self._strictly()._of(args, {}, into)
+        from tapec.sparsity_pattern import matrix
+
+        return matrix(pattern, values) if into is None else into
+
+    def _strictly(self) -> SparseDerivative[...]:
+        """The derivative whose programs round alike, so that they decide alike."""
+        if self._strict is None:
+            from dataclasses import replace
+
+            self._strict = SparseDerivative(
+                self._f, self._wrt, self.kind, replace(self._options, strict=True, math="libm")
+            )
+        return self._strict
+
+    def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        ev.fail(
+            UnsupportedFunction,
+            f"the {self.kind} of `{self.__name__}` inside a function that is compiled",
+            node,
+            reason="it is a matrix of SciPy",
+            hint=f"use tapec.{self.kind.removeprefix('sparse_')} there, or call it from Python",
+        )
+
+    def __reduce__(self) -> Any:
+        from tapec.backend.derivative_base import reduced
+
+        return reduced(self, (_made, self._f, self._wrt, self.kind, self._options))
+
+    def __repr__(self) -> str:
+        return self._shown
+
+
+class _Programs:
+    """The programs of a function, and the patterns that were found for shapes of arguments."""
+
+    def __init__(self, function: Any, kind: str, options: Options) -> None:
+        self.function, self.kind, self.options = function, kind, options
+        self.names = parameters(function)
+        self.made: dict[Any, Any] = {}
+        self.patterns: dict[Any, Pattern] = {}
+        self.by_rows_alone = False
+        self._positions: dict[Any, tuple[int, ...]] = {}
+
+    def positions(self, wrt: Any) -> tuple[int, ...]:
+        """Where the sources stand among the arguments."""
+        if wrt not in self._positions:
+            self._positions[wrt] = tuple(dict.fromkeys(resolve_wrt(self.function, wrt)[0]))
+        return self._positions[wrt]
+
+    def program(self, part: str, wrt: tuple[int, ...], count: int) -> Any:
+        """What computes a part of the derivative: sparsity, columns or rows."""
+        key = part, wrt, count
+        if key not in self.made:
+            kind = f"hessian_{part}" if self.kind == "sparse_hessian" else part
+            seeds = 1 if part == "sparsity" else 2
+            self.made[key] = _seeded(self.function, kind, wrt, count, seeds, self.options)
+        return self.made[key]
+
+
+def _seeded(
+    function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, further: int, options: Options
+) -> Any:
+    """A program that takes arrays of our own after the arguments."""
+    from tapec.backend.dispatcher import make_derivative
+    from tapec.backend.fingerprint import Request
+
+    labels = list(parameters(function))
+
+    def make_program(argument_types: tuple[Any, ...], _: Any) -> Any:
+        from tapec.backend.signature import arguments
+        from tapec.pipeline import build
+
+        return build(function, arguments(argument_types[:count], labels), kind, wrt, options)
+
+    carrier = _carrier(function, [*(f"argument_{k}" for k in range(count)), *(f"array_{k}" for k in range(further))])
+    recipe = _seeded, function, kind, wrt, count, further, options
+    return make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, count, options))
+
+
+class _Call:
+    """One call of a sparse derivative."""
+
+    def __init__(self, programs: _Programs, positions: tuple[int, ...], args: tuple[Any, ...]) -> None:
+        self.programs, self.positions = programs, positions
+        self.primals = _plain(programs.function, variables.plain(tuple(args)))
+        sources = [k for k in self.positions if k < len(self.primals)]
+        leaves = [leaf for k in sources for leaf in flat(self.primals[k]) if leaf is not None]
+        self.count = sum(np.size(leaf) for leaf in leaves)
+        single = bool(leaves) and all(getattr(leaf, "dtype", None) == np.float32 for leaf in leaves)
+        self.dtype = np.float32 if single else np.float64
+        self.key = self.positions, _kind_of(self.primals), _repeated(flat(self.primals))
+
+    def run(self, part: str, *given: Any) -> Any:
+        return self.programs.program(part, self.positions, len(self.primals))(*self.primals, *given)
+
+    def values(self, into: Any) -> tuple[Any, Pattern | None]:
+        """The values and their pattern; no values where rounding leads the programs to different decisions."""
+        from tapec_runtime.colourings import gathered
+
+        known = self.programs.patterns
+        if self.key not in known:
+            known[self.key] = self.found()
+        whole = self.products(known[self.key])
+        if whole is None:
+            known[self.key] = self.renewed(known[self.key])
+            whole = self.products(known[self.key])
+        if whole is None and self.programs.options.strict:
+            raise UsageError(
+                f"`{self.programs.function.__name__}` takes another way through its program at each run",
+                hint="what it decides has to follow from its arguments alone",
+            )
+        if whole is None:
+            return None, None
+        pattern = known[self.key]
+        values = self.target(pattern, into)
+        gathered(whole, pattern.places, values)
+        pattern.spare.append(whole)
+        return values, pattern
+
+    def products(self, pattern: Pattern) -> Any:
+        """What the runs for a pattern compute; None where they take another way than the pattern is for."""
+        whole, by_columns, by_rows = pattern.products()
+        for part, colours, into in zip(("columns", "rows"), pattern.colours, (by_columns, by_rows), strict=True):
+            if into.shape[0] == 0:
+                continue
+            try:
+                trace = self.run(part, colours, into)
+            except NotDifferentiable:
+                if part == "rows" or self.programs.kind == "sparse_hessian":
+                    raise
+                # a custom gradient has no forward mode
+                self.programs.by_rows_alone = True
+                self.programs.patterns.clear()
+                self.programs.patterns[self.key] = again = self.found()
+                return self.products(again)
+            if trace not in pattern.traces:
+                return None
+        return whole
+
+    def target(self, pattern: Pattern, into: Any) -> Any:
+        """Where the values go."""
+        if into is None:
+            return np.empty(pattern.columns.size, self.dtype)
+        indices, starts = pattern.indices
+        same = into.shape == pattern.shape and _are_equal(into.indices, indices) and _are_equal(into.indptr, starts)
+        if not same or into.data.dtype != self.dtype:
+            raise UsageError(
+                "the matrix has not the pattern that the derivative has at these arguments",
+                hint="call the derivative for a new matrix",
+            )
+        return into.data
+
+    def found(self) -> Pattern:
+        """The pattern at the arguments."""
+        from tapec.sparsity_pattern import Pattern
+        from tapec_runtime.index_sets import elements, is_full, room_for_sets, room_of
+
+        sets = room_for_sets(self.count, 2 * self.count + _FIRST)
+        found, trace = self.run("sparsity", sets)
+        while is_full(sets):
+            sets = room_for_sets(self.count, _MORE * room_of(sets))
+            found, trace = self.run("sparsity", sets)
+        programs = self.programs
+        return Pattern(
+            *elements(sets, found),
+            self.count,
+            frozenset({trace}),
+            programs.kind == "sparse_hessian",
+            programs.by_rows_alone,
+        )
+
+    def renewed(self, before: Pattern) -> Pattern:
+        """The pattern at arguments for which `before` does not hold, together with it if that pays."""
+        pattern = self.found()
+        if pattern.shape != before.shape:
+            return pattern
+        if before.holds(pattern.starts, pattern.columns):
+            before.traces |= pattern.traces
+            return before
+        both = before.joined(pattern)
+        return both if both.columns.size <= _WIDER * pattern.columns.size else pattern
+
+
+def _kind_of(leaf: Any) -> Any:
+    """What of an argument a pattern belongs to, apart from its numbers."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.shape, leaf.dtype
+    if isinstance(leaf, tuple):
+        # dicts and objects are named tuples of classes of their own here
+        return type(leaf), *map(_kind_of, leaf)
+    if isinstance(leaf, bool | int | float | complex | np.generic):
+        return type(leaf)
+    try:
+        hash(leaf)
+    except TypeError:
+        return id(leaf)
+    return leaf
+
+
+def _repeated(leaves: list[Any]) -> tuple[int, ...]:
+    """For each array the first place where it stands: of one that is passed twice, what is written is read twice."""
+    arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+    if len(arrays) < 2:
+        return ()
+    begins = [array.__array_interface__["data"][0] if array.size else -k for k, array in enumerate(arrays)]
+    return tuple(map(begins.index, begins))
+
+
+def _are_equal(first: Any, second: Any) -> bool:
+    return first is second or np.array_equal(first, second)
