@@ -16,7 +16,7 @@ from tapec import jitted_calls
 from tapec.bound import Bound, takes_all_by_position, unbound
 from tapec.callables import R
 from tapec.captured import by_what_is_held, lifted
-from tapec.errors import UsageError
+from tapec.errors import TapecError, UsageError
 from tapec.frontend.source import parameters
 from tapec.jitted_calls import called_in_jitted_code
 from tapec.on_demand import CALLS, load
@@ -197,6 +197,31 @@ def _of_leaves(tangent: Any, primal: Any, what: str) -> Any:
     return None if primal is None else _shaped(tangent, primal, what)
 
 
+def _packed_result(
+    function: types.FunctionType, options: Options, primals: tuple[Any, ...], then: Callable[[list[Any]], Any]
+) -> Any:
+    """What a program gives that loops over lists, for arguments that are packed; None for one that asks for more."""
+    from tapec.backend.derivative_base import forms_of, packed_arguments
+
+    if not any(isinstance(primal, tuple) for primal in primals):
+        return None
+    refused = _not_packed(function, options)
+    given = packed_arguments(primals, (), refused)
+    if given is None:
+        return None
+    try:
+        return then(given)
+    except TapecError:
+        refused.add(forms_of(given))
+        return None
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _not_packed(function: types.FunctionType, options: Options) -> set[Any]:
+    """The forms of arguments that a program needs as they are."""
+    return set()
+
+
 def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments with tuples for lists, and named tuples for dataclasses and dicts."""
     load(*CALLS)
@@ -314,7 +339,12 @@ def _vjp(
     plain = _plain(function, primals)
     wanted = own if by is None else [own[k] for k in sorted(by)]
     wrt = tuple(k for k in wanted if _differentiable(plain[k], k))
-    value, pull = _split_reversal(function, wrt, plain, options) or _joint_reversal(function, wrt, plain, options)
+
+    def reversed_for(given: Sequence[Any]) -> tuple[Any, Pull]:
+        args = function, wrt, tuple(given), options
+        return _split_reversal(*args) or _joint_reversal(*args)
+
+    value, pull = _packed_result(function, options, plain, reversed_for) or reversed_for(plain)
     like = flat(value)
     derivative = bound.function if isinstance(bound.function, Remade) else None
     natural = structured.returned(value, primals, derivative)

@@ -50,8 +50,9 @@ STATEMENTS = {
         "dicts, `enumerate`, `zip`, `reversed`, `np.ndindex`, `np.ndenumerate`, `numba.prange`, "
         "`tapec.checkpointed` ([memory](memory.md)). "
         "A loop over a tuple is unrolled, so that its items may differ in type; over four or more that are alike, in a "
-        "list or tuple that an argument of a gradient holds, it is a loop "
-        "([design](design/0009-lists-of-layers.md)). Iterators give their items once; one "
+        "list or tuple that an argument of a derivative holds, it is a loop "
+        "([design](design/0009-lists-of-layers.md)), as are long ones in tapes and compiled functions "
+        "([design](design/0016-loops-in-tapes.md)). Iterators give their items once; one "
         "that is made outside a loop cannot be used inside it, nor after a loop over it that was left early",
     ),
     "While": ("`while`, `else`", ""),

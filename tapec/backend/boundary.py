@@ -243,7 +243,8 @@ def renamed(tree: Any, names: dict[str, str]) -> Any:
         return tuple(renamed(item, names) for item in tree)
     if isinstance(tree, Pair):
         return Pair(names[tree.re], names[tree.im])
-    return None if tree is None else names[tree]
+    # where the arrays of a packed list begin has no adjoint
+    return None if tree is None else names.get(tree)
 
 
 def _member(cls: Any, place: int) -> str:

@@ -6,7 +6,7 @@ import collections
 import functools
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,11 @@ from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import TapecError, UnsupportedType
 from tapec.frontend.jitted import packed, unpacked
 from tapec.frontend.pickled import Files, files_of, give_back
+from tapec.transforms.jacobian import JACOBIANS
 from tapec_runtime.locking import compiling
 
+# the kinds of derivatives called with arguments that are packed
+PACKED = frozenset({"grad", "value_and_grad", "jvp", "hvp", *JACOBIANS})
 # derivatives for arguments that are known while compiling, of one derivative
 _MOST = 32
 
@@ -203,19 +206,51 @@ def _packed_result(
     derivative: Any, request: Request, known: dict[int, Any], converted: list[Any], then: Callable[..., Any]
 ) -> tuple[Any] | None:
     """What a program gives that loops over lists (`packing`); None for a function that asks for more."""
-    if request.kind not in ("grad", "value_and_grad"):
+    if request.kind not in PACKED:
         return None
-    given = [arg if k in known else packing.packed(arg) for k, arg in enumerate(converted)]
-    if all(new is old for new, old in zip(given, converted, strict=True)) or packing.shares(converted, given):
+    count = {"hvp": len(converted) - 1, "jvp": request.count}.get(request.kind, len(converted))
+    own, vectors = converted[:count], converted[count:]
+    given = packed_arguments(own, known, derivative._not_packed)
+    if given is None:
         return None
-    forms = tuple(map(named_tuple_classes.structure, given))
-    if forms in derivative._not_packed or argument_types(tuple(given)) is None:
+    if request.kind in JACOBIANS and not _gives_blocks(derivative, own, given):
         return None
+    if vectors:
+        positions, single = derivative.sources
+        pairs = [(given[position], own[position]) for position in positions]
+        if request.kind == "hvp" and not single:
+            pairs = [(tuple(one for one, _ in pairs), tuple(other for _, other in pairs))]
+        vectors = [packing.packed_as(*pair, vector) for pair, vector in zip(pairs, vectors, strict=True)]
+        if any(vector is None for vector in vectors):
+            return None
     try:
-        return (then(derivative, known, given),)
+        return (then(derivative, known, [*given, *vectors]),)
     except TapecError:
-        derivative._not_packed.add(forms)
+        derivative._not_packed.add(forms_of(given))
         return None
+
+
+def _gives_blocks(derivative: Any, plain: list[Any], given: list[Any]) -> bool:
+    """Whether blocks by what is packed can be told: those by one list as a whole."""
+    positions, single = derivative.sources
+    changed = [position for position in positions if given[position] is not plain[position]]
+    return not changed or (single and hasattr(type(given[positions[0]]), "packed"))
+
+
+def packed_arguments(plain: Sequence[Any], known: Collection[int], refused: Collection[Any]) -> list[Any] | None:
+    """Arguments with their lists packed; None where none is, or where a program was `refused` for such forms.
+
+    known  the positions of those that are known while compiling
+    """
+    given = [arg if k in known else packing.packed(arg) for k, arg in enumerate(plain)]
+    if all(new is old for new, old in zip(given, plain, strict=True)) or packing.shares(list(plain), given):
+        return None
+    return None if forms_of(given) in refused or argument_types(tuple(given)) is None else given
+
+
+def forms_of(given: Sequence[Any]) -> tuple[Any, ...]:
+    """What tells arguments that are packed from others for which another program is made."""
+    return tuple(map(named_tuple_classes.structure, given))
 
 
 def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:

@@ -26,6 +26,7 @@ from tapec.backend import cache, jit, named_tuple_classes, repeated_arguments, s
 from tapec.backend.argument_types import argument_types
 from tapec.backend.carrier import of_count
 from tapec.backend.derivative_base import (
+    PACKED,
     Build,
     Remade,
     call_structured,
@@ -229,7 +230,7 @@ class Derivative(Remade, Dispatcher):
 
     def _may_pack(self, types_: tuple[Any, ...]) -> bool:
         """Whether arguments that Numba has types for are packed, since a loop over a tuple is a loop then."""
-        may = self._request is not None and self.kind in ("grad", "value_and_grad")
+        may = self._request is not None and self.kind in PACKED
         return may and types_ not in self._unrolled and any(map(may_pack, types_))
 
     def _again(self, *args: Any) -> Any:

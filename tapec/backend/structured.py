@@ -109,6 +109,8 @@ def like(original: Any, found: Any) -> Any:
 def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any:
     """The result of a derivative of some kind, with its gradients in the structure of their sources."""
     if kind in ("jacobian", "jacfwd", "jacrev", "hessian"):
+        if single and _has_packed(result):
+            return _packed_blocks(result, sources[0], 2 if kind == "hessian" else 1)
         return _blocks_like(result, {_class_of(source): source for source in sources})
     if kind not in ("grad", "value_and_grad", "vjp", "hvp", "hessp", "gnvp", "hessian_diag"):
         return result
@@ -154,6 +156,21 @@ def matched(value: Any, pattern: Any, what: str) -> Any:
         items = [matched(one, item, what) for one, item in zip(value, pattern, strict=True)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
+
+
+def _has_packed(found: Any) -> bool:
+    return isinstance(found, tuple) and (hasattr(type(found), "packed") or any(map(_has_packed, found)))
+
+
+def _packed_blocks(found: Any, source: Any, order: int) -> Any:
+    """Blocks by a packed list, in the structure of a function's results, then of the list."""
+    if hasattr(type(found), "packed"):
+        items = packing.unpacked_blocks(source, found, order, plain, like)
+        return items if isinstance(source, list) else tuple(items)
+    if not isinstance(found, tuple):
+        return found
+    items = [_packed_blocks(item, source, order) for item in found]
+    return type(found)(*items) if hasattr(found, "_fields") else tuple(items)
 
 
 def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:

@@ -32,6 +32,7 @@ from tapec.frontend.pickled import files_of
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
 from tapec.optimise import prepare
+from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
 from tapec.tape.caller_effects import effects
@@ -41,7 +42,9 @@ from tapec.tape.derivative_run import CaughtChecks, Checks, SameExtents, plan_ch
 from tapec.tape.inputs import InputLeaf, Restart, Shared
 from tapec.tape.joined_values import check_claims
 from tapec.tape.live_objects import LiveObjects
+from tapec.tape.packed_inputs import taking_inputs_of
 from tapec.tape.tape_plan import PLANS_PER_PLACE, warn_of_many
+from tapec.transforms.rerolled_loops import rerolled_wholly
 from tapec_runtime.locking import compiling
 from tapec_runtime.variables import Variable
 
@@ -179,7 +182,7 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any], options: Options) -
     for pin, decide in ((False, False), (True, False), (True, True)):
         if decide and not isinstance(first, LoweringError | UnsupportedSyntax | UnsupportedFunction | TypeMismatch):
             break
-        shared = Shared(dict(arguments), None, pin=pin, decide=decide, overlays=False)
+        shared = Shared(dict(arguments), None, pin=pin, decide=decide, overlays=False, packs=options.fast)
         try:
             return _restarted(f, arguments, shared, options)
         except TapecError as error:
@@ -202,6 +205,8 @@ def _restarted(f: types.FunctionType, arguments: dict[str, Any], shared: Shared,
             return _attempt(ev, live, f, source, arguments, options)
         except Restart as restart:
             shared.preload += restart.chain
+        except _WrittenInputs:
+            shared.packs = False
         finally:
             close(ev)
             live.release()
@@ -217,8 +222,9 @@ def _attempt(
     options: Options,
 ) -> _Found:
     ev.prepare = prepare if options.fast else None
-    live.meet_again()
+    # what is met again is reached from it
     live.recipe.root(f)
+    live.meet_again()
     ev.span = source.span(source.node)
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)
@@ -233,6 +239,16 @@ def _attempt(
     leaves = tuple(live.leaves)
     name = f.__name__ if f.__name__.isidentifier() else "function"
     core = Function(name, tuple(leaf.name for leaf in leaves), block, ev.types)
+    stored = frozenset(root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ()))
+    rolled = None
+    if live.packs:
+        if live.packed and not stored.isdisjoint(core.params):
+            raise _WrittenInputs
+        packable = live.packed_by_derivatives() if stored.isdisjoint(core.params) else frozenset()
+        # what a derivative has computed anew would be a loop that nobody needs
+        needed = drop_dead_code(core, frozenset(ev.constants))
+        rolled = rerolled_wholly(needed, packable, live.packed, frozenset(live.adjoints))
+    core = core if rolled is None else rolled.function
     fast = core if ev.prepare is None else ev.prepare(core, frozenset(ev.constants))
     final = tidied(fast, ev.constants, options)
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
@@ -245,7 +261,6 @@ def _attempt(
     if live.recipe.complete:
         places = [leaf.slot for leaf in leaves]
         enter = live.recipe.finish(places, outcome.slots, bool(live.objects.written))
-    stored = frozenset(root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ()))
     live.check_writes(stored)
     live.check_callees()
     compiled = CompiledBody(
@@ -255,13 +270,17 @@ def _attempt(
         outcome.caller(
             text,
             changes,
-            compile_function(program),
+            taking_inputs_of(rolled, tuple(leaf.name for leaf in leaves), compile_function(program)),
             assigned,
             tuple(k for k, leaf in enumerate(leaves) if leaf.name in stored),
         ),
         source_text,
     )
     return compiled, tuple(leaf.obj for leaf in leaves), tuple(outcome.objects)
+
+
+class _WrittenInputs(Exception):
+    """A function writes into an input, and takes inputs packed, which are copies."""
 
 
 def _called(ev: Evaluator, f: types.FunctionType, arguments: dict[str, Any]) -> Value:

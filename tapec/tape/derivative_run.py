@@ -27,7 +27,9 @@ from tapec.syntax.custom_rule import opaque_functions
 from tapec.tape.decisions import Decisions, checks
 from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.inputs import InputLeaf
+from tapec.tape.packed_inputs import taking_inputs
 from tapec.tape.snapshots import snapshot
+from tapec.transforms.emitter import renumbered
 from tapec_runtime.locking import compiling, jit_is_off
 
 # numbers among the arguments up to which a program runs as Python once
@@ -87,7 +89,7 @@ class CompiledDerivative:
     def machine_code(self) -> Any:
         """The derivative, compiled by the first who asks."""
         if self.jitted is None:
-            self.jitted = compile_function(self.program)
+            self.jitted = taking_inputs(self.derivative, compile_function(self.program))
         return self.jitted
 
     def patiently(self, *arguments: Any) -> Any:
@@ -97,7 +99,7 @@ class CompiledDerivative:
     def interpreted(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python."""
         if self.python is None:
-            self.python = _python(self.program)
+            self.python = taking_inputs(self.derivative, _python(self.program))
         with np.errstate(all="ignore"):
             return self.python(*[np.float64(a) if type(a) is float else a for a in arguments])
 
@@ -121,6 +123,9 @@ def compiled(
     """Print a derivative."""
     name = _free("gradient", constants, callees)
     function = Function(name, derivative.function.params, derivative.function.body, derivative.function.types)
+    if derivative.packing is not None:
+        # one text for any number of iterations
+        function = renumbered(function)
     final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]

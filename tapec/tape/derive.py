@@ -40,6 +40,8 @@ from tapec.syntax.renaming import replaced
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian import jacobian
+from tapec.transforms.packed_columns import Rerolled
+from tapec.transforms.rerolled_loops import rerolled
 from tapec.transforms.reverse import reverse
 
 
@@ -74,6 +76,19 @@ class GradientRequest:
 
 
 @dataclass(frozen=True)
+class Packing:
+    """How inputs are packed, and which adjoints those are that come with them.
+
+    sources  the names of the sources, in the order of their adjoints
+    results  how many adjoints the function returns: in the order of `sources`, one for all of a column
+    """
+
+    program: Rerolled
+    sources: tuple[str, ...]
+    results: int
+
+
+@dataclass(frozen=True)
 class DerivedProgram:
     """A function that returns the targets' values, then adjoints, or Jacobians.
 
@@ -82,6 +97,7 @@ class DerivedProgram:
     zeros     (parameter, name): a zero of the type and shape of what was cut
     seeds     parameters for the weights of the targets
     adjoints  for each source the positions of its adjoints among the results; None if unconnected
+    packing   of a function that loops over inputs: how they are handed over, and its results given (`packed_inputs.py`)
     """
 
     function: Function
@@ -89,14 +105,24 @@ class DerivedProgram:
     zeros: tuple[tuple[str, str], ...]
     seeds: tuple[str, ...]
     adjoints: tuple[tuple[int, ...] | None, ...]
+    packing: Packing | None = None
+
+    @property
+    def first(self) -> int:
+        """How many of the results are values of targets."""
+        own = {place for places in self.adjoints for place in places or ()}
+        return len(self.function.results) - (len(own) if self.packing is None else self.packing.results)
 
 
-def derive(request: GradientRequest, prepare: Prepare | None = None, again: bool = False) -> DerivedProgram:
+def derive(
+    request: GradientRequest, prepare: Prepare | None = None, again: bool = False, packs: Collection[str] = ()
+) -> DerivedProgram:
     """Differentiate; a source that no path of derivatives reaches is unconnected.
 
     prepare  what rewrites the program before, so that its derivative is faster: its statements, and the names of
              what is no input, are then others than those of the block
     again    whether the derivative is differentiated in turn
+    packs    the inputs that may be packed
     """
     types = dict(request.types)
     emitter = Emitter(types, set(types))
@@ -135,6 +161,13 @@ def derive(request: GradientRequest, prepare: Prepare | None = None, again: bool
         return DerivedProgram(Function("gradient", (), (Return(()),), types), (), (), (), adjoints)
     constants = request.constants & set(inputs)
     by = tuple(connected.values())
+    packing = None
+    if packs and request.form != "batch":
+        rolled = rerolled(function, set(inputs).intersection(packs), (frozenset(by),))
+        if rolled is not None:
+            function, sources = rolled.function, by
+            by = tuple(dict.fromkeys(found[0].items if (found := rolled.place(name)) else name for name in sources))
+            packing = Packing(rolled, sources, len(by))
     fuse = prepare is not None
     if prepare is not None:
         function = prepare(function, constants)
@@ -142,10 +175,10 @@ def derive(request: GradientRequest, prepare: Prepare | None = None, again: bool
         batch = request.form == "batch"
         independent = batch and _independent(function, by, constants)
         blocks = jacobian(function, by, constants, values=True, batch=batch, independent=independent, fuse=fuse)
-        return DerivedProgram(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints)
+        return DerivedProgram(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints, packing)
     swept = reverse(function, by, constants, fuse=fuse)
     made = swept.function("gradient", (*swept.values, *swept.adjoints))
-    return DerivedProgram(made, inputs, zeros, swept.seeds, adjoints)
+    return DerivedProgram(made, inputs, zeros, swept.seeds, adjoints, packing)
 
 
 def _independent(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> bool:

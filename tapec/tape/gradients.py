@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from tapec.tape.connectivity import SOURCES, connection_program, settled
 from tapec.tape.derivative_run import CompiledDerivative, compiled
 from tapec.tape.derive import DerivedProgram, GradientRequest, connections, derive, originals
 from tapec.tape.identity import SourceNames, joined, sources_of, targets_of
+from tapec.tape.packed_inputs import packable
 from tapec.tape.recomputed_values import with_copies
 from tapec.tape.rounding_errors import margins, with_errors
 from tapec.tape.table_rows import TableRows
@@ -169,7 +171,7 @@ def _call(
         derivative.inputs if called else (),
         tuple(zeros) if called else (),
         called and form == "gradient",
-        len(derivative.function.results) - len({p for ps in derivative.adjoints if ps for p in ps}),
+        derivative.first,
         derivative.adjoints,
     )
     if not plan.branching[targets, sources, form]:
@@ -196,13 +198,14 @@ def _program(
         way = _way(recording, jit)
         request = _on_the_way(plan, replace(request, block=plan.ways[way]))
         key = (*key, way)
-    return plan.program(key, partial(_derived, plan, request))
+    return plan.program(key, partial(_derived, plan, request, recording.objects))
 
 
-def _derived(plan: TapePlan, request: GradientRequest) -> CompiledDerivative:
+def _derived(plan: TapePlan, request: GradientRequest, objects: Sequence[Any]) -> CompiledDerivative:
     check_parts(request)
     try:
-        made = derive(request, prepare if plan.options.fast else None)
+        fast = plan.options.fast
+        made = derive(request, prepare if fast else None, packs=packable(plan.leaves, objects) if fast else ())
     except LoweringError:
         raise
     except TapecError as error:

@@ -18,10 +18,10 @@ from tapec.frontend.complex_arithmetic import lead, parts
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, number
 from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.types import Array, Scalar, written
 from tapec.tape.complex_sources import check_parts
 from tapec.tape.connectivity import SOURCES, connection_program, settled
-from tapec.tape.derive import DerivedProgram, GradientRequest, connections, derive
+from tapec.tape.derive import DerivedProgram, GradientRequest, Packing, connections, derive
 from tapec.tape.gradient_arguments import adjoint, joined_adjoint, seeds, sources, zero_policy
 from tapec.tape.held_values import replace_everywhere
 from tapec.tape.joined_values import claims_of, joined_behind
@@ -38,7 +38,8 @@ from tapec.tape.requests_in_block import (
     weighted,
 )
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.nested import splice
+from tapec.transforms.nested import note_memory, splice
+from tapec.transforms.packed_columns import item_of
 from tapec.transforms.splice import quiet
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ def answer(
         ev.live.claims += claims_of(region, ev, request, [names for _, names in ev.live.versions.values()], node)
     check_parts(request, ev.where(node))
     # beside the block its numbers are read, not computed again: those must keep their names
-    derivative = derive(request, ev.prepare if region.alone else None, again=not region.alone)
+    # decisions are taken with the numbers of inputs, not of what is packed of them
+    alone = region.alone and not ev.deciding and isinstance(ev.live, LiveObjects)
+    packs = ev.live.packed_by_derivatives() if alone else ()  # type: ignore[union-attr]
+    derivative = derive(request, ev.prepare if region.alone else None, again=not region.alone, packs=packs)
     given_weights = seeds(ev, targets, chosen, derivative, node)
     values, adjoints = _written(ev, derivative, given_weights, () if region.alone else block)
     # an intermediate step of a decided program is what it is; elsewhere the run tells
@@ -187,18 +191,56 @@ def _written(
     bound |= {seed: value.atom for seed, value in zip(derivative.seeds, weights, strict=True)}
     prologue = tuple(Assign(param, atom, ev.span) for param, atom in bound.items())
     outer = [a.id for a in bound.values() if isinstance(a, Name)]
-    params = (*derivative.inputs, *linked, *outer)
+    inputs = derivative.inputs if derivative.packing is None else _packed_inputs(ev, derivative.packing)
+    params = (*(name for name in inputs if name not in bound), *linked, *outer)
     # the derivative may use a name that the program has given to a weight since
     types = {**ev.types, **function.types, **{name: ev.types[name] for name in outer}}
     last = function.leaving
-    count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
+    count = derivative.first
     leaving = Return((*last.values, *(Name(name) for name in followed)), last.span)
     whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *body[:-1], leaving), types)
     results = splice(ev, whole)
     copies = dict(zip(followed, results[len(last.values) :], strict=True))
     for name in twice:
         _note_copy(ev, name, copies.get(name))
-    return results[:count], results[count : len(last.values)]
+    adjoints = results[count : len(last.values)]
+    return results[:count], adjoints if derivative.packing is None else _unpacked(ev, derivative.packing, adjoints)
+
+
+def _packed_inputs(ev: Evaluator, packing: Packing) -> tuple[str, ...]:
+    """The inputs of a derivative that are packed, as inputs of the program."""
+    assert isinstance(ev.live, LiveObjects)
+    program = packing.program
+    ev.live.packed.append(program)
+    for name in program.packed:
+        ev.types[name] = program.function.types[name]
+        ev.taken.add(name)
+        ev.fixed.add(name)
+        if isinstance(ev.types[name], Array):
+            ev.roots[name] = frozenset({name})
+    return (*program.inputs, *program.packed)
+
+
+def _unpacked(ev: Evaluator, packing: Packing, found: list[Value]) -> list[Value]:
+    """The adjoints of the sources, of which those that are packed are views."""
+    assert isinstance(ev.live, LiveObjects)
+    places: dict[str, int] = {}
+    adjoints: list[Value] = []
+    for source in packing.sources:
+        column, place = packing.program.place(source) or (None, 0)
+        whole = found[places.setdefault(source if column is None else column.items, len(places))]
+        if column is None:
+            adjoints.append(whole)
+            continue
+        assert isinstance(whole, Sym) and isinstance(whole.atom, Name)
+        ev.live.adjoints.add(whole.atom.id)
+        out = Emitter(ev.types, ev.taken, ev.span)
+        made = out.let("t", item_of(out, column, whole.atom.id, Const(place)), written(column.type))
+        for stmt in out.out:
+            ev.emit(stmt)
+        note_memory(ev, tuple(out.out))
+        adjoints.append(Sym(made, written(column.type)))
+    return adjoints
 
 
 def _note_copy(ev: Evaluator, name: str, copy: Value | None) -> None:

@@ -27,6 +27,7 @@ from tapec.tape.outer_variables import OuterVariables
 from tapec.tape.plan_guards import PlanGuards
 from tapec.tape.snapshots import PARTS, array_type, number_type, part_type
 from tapec.tape.variable_versions import Chosen, VariablePair, VariableSym, VariableVersions
+from tapec.transforms.packed_columns import Rerolled
 from tapec_runtime.variables import Variable
 
 _IDENTITY = (np.ndarray, np.inexact, Variable, list, dict)
@@ -74,6 +75,7 @@ class Shared:
     overlays whether the code that is lowered runs by itself, too: a tape's block does, a compiled function does not
     cell_names the frame's variables that functions inside it may share
     tracked  the objects that the tape knows from an earlier block, and that depend on watched ones
+    packs    whether derivatives inside may take inputs packed
     """
 
     variables: dict[str, Any]
@@ -84,6 +86,7 @@ class Shared:
     overlays: bool = True
     tracked: frozenset[int] = frozenset()
     cell_names: frozenset[str] = frozenset()
+    packs: bool = False
 
 
 class Inputs(VariableVersions, OuterVariables, WholeNumbers):
@@ -118,6 +121,10 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         self.origins: dict[int, tuple[Any, ...]] = {}
         self.overlays = shared.overlays
         self.tracked = shared.tracked
+        self.packs = shared.packs
+        # derivatives inside that take inputs packed, and the arrays of which adjoints of those are views
+        self.packed: list[Rerolled] = []
+        self.adjoints: set[str] = set()
         self.own: Any = None
         self.named: set[Variable] = set()
         # variables of the frame that functions assign

@@ -216,12 +216,15 @@ class _Reply:
 
     def _connected(self, places: tuple[int, ...], adjoints: list[str]) -> None:
         """A gradient of nothing but zeros may be None: that is found out the general way."""
-        atoms = self.call.program.derivative.function.results[self.call.first :]
+        derivative = self.call.program.derivative
+        atoms: Any = derivative.function.results[self.call.first :]
+        if derivative.packing is not None:
+            atoms = [Name(source) for source in derivative.packing.sources]
         some = []
         for place in places:
             atom = atoms[place]
             type_ = self.plan.types.get(atom.id) if isinstance(atom, Name) else None
-            type_ = self.call.program.derivative.function.types.get(atom.id, type_) if isinstance(atom, Name) else None
+            type_ = derivative.function.types.get(atom.id, type_) if isinstance(atom, Name) else None
             some.append(f"{adjoints[place]}.any()" if isinstance(type_, Array) else f"{adjoints[place]} != 0.0")
         self.needs(" or ".join(some))
 

@@ -24,6 +24,7 @@ from tapec.syntax.types import Array, Scalar
 from tapec.tape.inputs import EXACT, Inputs, Shared
 from tapec.tape.object_calls import ObjectCalls, SuperObject
 from tapec.tape.object_standins import DictMethod, Refusing
+from tapec.tape.packed_inputs import packable
 from tapec.tape.random_state import GENERATORS, Draws
 from tapec.tape.special_methods import operator
 from tapec.tape.user_objects import Objects
@@ -76,6 +77,10 @@ class LiveObjects(Inputs):
         if found == 1:
             return 1
         return None if equal[0] == (name, axis) else equal[0]
+
+    def packed_by_derivatives(self) -> frozenset[str]:
+        """The inputs that derivatives inside may take packed."""
+        return packable(self.leaves, [leaf.obj for leaf in self.leaves]) if self.packs else frozenset()
 
     # mutable state
 

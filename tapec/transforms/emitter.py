@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from tapec.errors import Span, TapecError
 from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.numba_types import operation_type
-from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store, substitute
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Const,
+    Expr,
+    For,
+    Function,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    reads,
+    substitute,
+    walk,
+    writes,
+    written_in,
+)
+from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Stack, Type
+
+_NUMBER = re.compile(r"_\d+(?=_|$)")
 
 
 class Emitter:
@@ -151,6 +172,19 @@ class Emitter:
 
     def extend(self, stmts: Iterable[Stmt]) -> None:
         self.out.extend(stmts)
+
+
+def renumbered(function: Function) -> Function:
+    """The function with names that end in numbers of its own: not in what stood there before it was made."""
+    outside = {name for stmt in walk(function.body) for name in reads(stmt)} - written_in(function.body)
+    own = {name: function.types[name] for name in (*function.params, *outside) if name in function.types}
+    out = Emitter(own, {*function.params, *outside})
+    names: dict[str, str] = {}
+    for stmt in walk(function.body):
+        for name in writes(stmt):
+            if name not in names:
+                names[name] = out.fresh(_NUMBER.sub("", name), function.types[name])
+    return replace(function, body=renamed(function.body, names), types=own)
 
 
 def rename_formula(formula: Expr, values: dict[str, Expr]) -> Expr:

@@ -13,7 +13,7 @@ import pytest
 import tapec
 import tapec_runtime
 from tapec.backend import packing
-from tapec.errors import ArgumentOverlap, TapecError
+from tapec.errors import ArgumentOverlap, TapecError, UsageError
 
 Layer = collections.namedtuple("Layer", ["w", "b"])
 RNG = np.random.default_rng(0)
@@ -227,7 +227,7 @@ def test_items_that_are_not_alike_stay_as_they_are():
     for other in ((*alike, (np.ones(3), np.ones(3))), alike[:3], (1, 2, 3, 4), (np.ones(2, int),) * 5, (None,) * 5):
         assert packing.packed(other) is other
     # a few large ones would be copied at each call
-    with mock.patch.object(packing, "_LARGE", 8):
+    with mock.patch.object(packing, "LARGE", 8):
         assert packing.packed(alike) is alike
 
 
@@ -276,3 +276,84 @@ def test_an_array_that_is_written_and_stands_in_the_list():
         with pytest.raises((ArgumentOverlap, tapec_runtime.AliasedArguments)):
             tapec.value_and_grad(lambda p: written_beside(p["w"], p["x"]))({"w": params, "x": x})  # noqa: B023
     assert tapec.value_and_grad(written_beside)(params, np.zeros(3))[0] == 165.0
+
+
+def random_like(value):
+    if isinstance(value, list | tuple):
+        return type(value)(map(random_like, value))
+    return RNG.normal(size=np.shape(value)) if np.ndim(value) else float(RNG.normal())
+
+
+def network(params, x):
+    for w, b in params:
+        x = np.tanh(x @ w + b)
+    return x, np.sum(x * x)
+
+
+@pytest.mark.parametrize("params", [weights(5), tuple(weights(4)), weights(3)], ids=len)
+def test_products_by_packed_lists(params):
+    by, of_x = tapec.grad(by_items, wrt=(0, 1))(params, X)
+    tangents, moved = random_like(params), random_like(X)
+    slope = flat(by) @ flat(tangents)
+    assert np.isclose(tapec.jvp(by_items, (params, X), (tangents, moved))[1], slope + np.sum(of_x * moved))
+    assert np.isclose(tapec.jvp(by_items, (params, X), (tangents, None))[1], slope)
+    # the dot-product identity, for a function of several results
+    (value, _), pull = tapec.vjp(network, params, X)
+    seeds = RNG.normal(size=value.shape), 2.0
+    pulled, of_x = pull(seeds)
+    (_, _), (first, second) = tapec.jvp(network, (params, X), (tangents, moved))
+    pushed = np.sum(seeds[0] * first) + 2.0 * second
+    assert type(pulled) is type(params) and np.isclose(flat(pulled) @ flat(tangents) + np.sum(of_x * moved), pushed)
+
+
+def test_wrong_tangents_of_packed_lists():
+    tangents = [(np.ones_like(w.T), np.ones_like(b)) for w, b in LAYERS]
+    with pytest.raises(UsageError, match="the tangent of argument 0 has shape"):
+        tapec.jvp(by_items, (LAYERS, X), (tangents, None))
+    with pytest.raises(ValueError, match="another shape"):
+        tapec.hvp(by_items)(LAYERS, X, tangents)
+
+
+def test_functions_whose_lists_are_not_packed_have_products():
+    params = [np.eye(4) * k for k in range(1, 6)]
+    tangents = [np.ones((4, 4)) * k for k in range(5)]
+
+    def copied():
+        return [w.copy() for w in params]
+
+    by = tapec.grad(stored)(copied(), X)
+    assert np.isclose(tapec.jvp(stored, (copied(), X), (tangents, None))[1], flat(by) @ flat(tangents))
+    assert np.allclose(flat(tapec.vjp(stored, copied(), X)[1](1.0)[0]), flat(by))
+
+
+@pytest.mark.parametrize("f", [by_items, network])
+def test_jacobians_by_packed_lists(f):
+    params = weights(5)
+    tangents = random_like(params)
+    found = tapec.jacobian(f)(params, X)
+    found = found if f is network else (found,)
+    wanted = tapec.jvp(f, (params, X), (tangents, None))[1]
+    for block, one in zip(found, wanted if f is network else (wanted,), strict=True):
+        assert type(block) is list and type(block[0]) is tuple
+        parts = zip([b for pair in block for b in pair], [t for pair in tangents for t in pair], strict=True)
+        assert np.allclose(sum(np.tensordot(b, t, t.ndim) for b, t in parts), one)
+
+
+def test_hessians_by_packed_lists():
+    params = weights(4)
+    vector = random_like(params)
+    rows = tapec.hessian(by_items)(params, X)
+    products = tapec.hvp(by_items)(params, X, vector)
+    step = 1e-6
+    moved = [
+        flat(tapec.grad(by_items)([(w + way * step * v, b + way * step * u) for (w, b), (v, u) in
+                                   zip(params, vector, strict=True)], X))
+        for way in (1, -1)
+    ]  # fmt: skip
+    assert np.allclose(flat(products), (moved[0] - moved[1]) / (2 * step), rtol=1e-6, atol=1e-8)
+    for row, product in zip(rows, products, strict=True):
+        for block, one in zip(row, product, strict=True):
+            parts = zip([b for pair in block for b in pair], [t for pair in vector for t in pair], strict=True)
+            assert np.allclose(sum(np.tensordot(b, t, t.ndim) for b, t in parts), one)
+    numbers = tapec.hessian(horner)([1.0, 2.0, 3.0, 4.0], X)
+    assert type(numbers) is list and type(numbers[0][0]) is float

@@ -2,7 +2,8 @@
 
 Each seed gives a program, which is held to an oracle that records what runs (`oracle_tape`): `objects` aliases,
 rebinds, stores and mutates (`random_tapes`), `functions` does so in a compiled function (`random_compiled`), `states`
-unpacks parameters and runs them through loops (`random_states`).  A LoweringError is a refusal: it is counted.
+unpacks parameters and runs them through loops (`random_states`), `layers` loops over lists (`random_layers`).  A
+LoweringError is a refusal: it is counted.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import traceback
 
 import numpy as np
 
-from tests.tape import random_compiled, random_states, random_tapes
+from tests.tape import random_compiled, random_layers, random_states, random_tapes
 from tests.tape.random_tapes import reasons
 
 GRAMMARS = {
     "objects": random_tapes.examine,
     "functions": random_compiled.examine,
     "states": random_states.examine,
+    "layers": random_layers.examine,
 }
 
 

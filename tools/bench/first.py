@@ -72,6 +72,60 @@ def first():
     return tape.gradient(total, [one for pair in params for one in pair])
 second = first
 """
+TAPE_OF_OBJECTS = """
+class Layer:
+    def __init__(self, w, b): self.w, self.b = tapec.Variable(w), tapec.Variable(b)
+    def __call__(self, x): return np.tanh(x @ self.w + self.b)
+layers = {f"layer_{k}": Layer(w, b) for k, (w, b) in enumerate(params)}
+def first():
+    x = x0
+    with tapec.GradientTape() as tape:
+        for layer in layers.values():
+            x = layer(x)
+        total = np.sum(x * x)
+    return tape.gradient(total, [(one.w, one.b) for one in layers.values()])
+second = first
+"""
+FUNCTION = """
+params = [(tapec.Variable(w), tapec.Variable(b)) for w, b in params]
+@tapec.function
+def first():
+    x = x0
+    with tapec.GradientTape() as tape:
+        for w, b in params:
+            x = np.tanh(x @ w + b)
+        total = np.sum(x * x)
+    for (w, b), (gw, gb) in zip(params, tape.gradient(total, params)):
+        w.assign_sub(0.1 * gw)
+        b.assign_sub(0.1 * gb)
+    return total
+second = first
+"""
+ADAM = """
+params = [(tapec.Variable(w), tapec.Variable(b)) for w, b in params]
+flat = [one for pair in params for one in pair]
+slots = [(tapec.Variable(np.zeros(p.shape)), tapec.Variable(np.zeros(p.shape))) for p in flat]
+@tapec.function
+def first():
+    x = x0
+    with tapec.GradientTape() as tape:
+        for w, b in params:
+            x = np.tanh(x @ w + b)
+        total = np.sum(x * x)
+    for p, (m, v), g in zip(flat, slots, tape.gradient(total, flat)):
+        m.assign(0.9 * m + 0.1 * g)
+        v.assign(0.99 * v + 0.01 * g * g)
+        p.assign_sub(0.01 * m / (np.sqrt(v) + 1e-8))
+    return total
+second = first
+"""
+JVP = "first = second = lambda: tapec.jvp(loss, (params, x0), (params, x0))"
+VJP = "first = second = lambda: tapec.vjp(loss, params, x0)[1](1.0)"
+JACOBIAN = """
+made = tapec.jacobian(lambda p, x: np.array([loss(p, x), np.sum(p[0][1])]))
+first = second = lambda: made(params, x0)
+"""
+HVP = "made = tapec.hvp(loss)\nfirst = second = lambda: made(params, x0, params)"
 CLOSURES = """
 def loss(q, batch):
     x, y = batch
@@ -141,7 +195,15 @@ CASES = {
     "layers_64": SAME.replace("{n}", "64") + GRADIENT,
     "layers_of_other_shapes_16": OTHER.replace("{n}", "16") + GRADIENT,
     "layers_as_objects_16": SAME.replace("{n}", "16") + OBJECTS + GRADIENT,
-    "layers_in_a_tape_16": SAME.replace("{n}", "16") + TAPE,
+    **{f"layers_in_a_tape_{n}": SAME.replace("{n}", str(n)) + TAPE for n in (4, 16, 64)},
+    "layers_of_other_shapes_in_a_tape_64": OTHER.replace("{n}", "64") + TAPE,
+    "layers_as_objects_in_a_tape_64": SAME.replace("{n}", "64") + TAPE_OF_OBJECTS,
+    **{f"layers_in_a_function_{n}": SAME.replace("{n}", str(n)) + FUNCTION for n in (4, 16, 64)},
+    "adam_in_a_function_16": SAME.replace("{n}", "16") + ADAM,
+    "layers_jvp_64": SAME.replace("{n}", "64") + JVP,
+    "layers_vjp_64": SAME.replace("{n}", "64") + VJP,
+    "layers_jacobian_64": SAME.replace("{n}", "64") + JACOBIAN,
+    "layers_hvp_64": SAME.replace("{n}", "64") + HVP,
     "tape_of_30_statements": statements(30),
     "tape_of_90_statements": statements(90),
     "tape_of_270_statements": statements(270),
