@@ -83,6 +83,9 @@ _BRIDGES = frozenset({"dask", "jax", "labelled", "pytensor", "scipy", "sklearn",
 def __getattr__(name: str) -> Any:
     if name in _BRIDGES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "load_ipython_extension":
+        # what `%load_ext tapec` asks for
+        return importlib.import_module(f"{__name__}.cli.cell_magic").load_ipython_extension
     # its module needs Numba, which takes longer to import than the rest together
     if name != "checkpointed":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

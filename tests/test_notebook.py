@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +140,60 @@ def test_a_decorated_function_and_a_compiled_tape(tmp_path: Path):
         "print(square(4.0))",
     )
     assert found == ["12.0", "(16.0, 8.0)"]
+
+
+LOSS = "def loss(x):\n    s = 0.0\n    for v in x:\n        s += v * v\n    return s"
+ANNOTATED = 'def double(x: "f8") -> float:\n    return 2.0 * x\ndef square(x: "f8"):\n    return double(x) * x'
+
+
+def test_the_magic_shows_gradients_of_the_cell(tmp_path: Path):
+    found = run(
+        tmp_path,
+        "%load_ext tapec",
+        IMPORTS,
+        f"%%tapec --args np.ones(3)\n{LOSS}",
+        "print(loss(np.ones(2)), tapec.grad(loss)(np.ones(2)))",
+        f"%%tapec\n{ANNOTATED}",
+        f"%%tapec double -O1 --explain\n{ANNOTATED}",
+        '%%tapec -O1\n@tapec.grad\ndef cube(x: "f8"):\n    return x * x * x',
+    )
+    assert [line for line in found if line.startswith("def ")] == [
+        "def loss_value_and_grad(x):",
+        "def double_value_and_grad(x):",
+        "def square_value_and_grad(x):",
+        "def cube_value_and_grad(x):",
+    ]
+    assert "2.0 [2. 2.]" in found
+    assert "double, gradient by x" in found
+    assert not any(line.startswith("raised") for line in found)
+
+
+def test_the_cells_of_the_page(tmp_path: Path):
+    text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    cells = re.findall(r"```ipython\n(.*?)```", text, re.DOTALL)
+    assert "def load_value_and_grad(u):" in run(tmp_path, *cells)
+
+
+def test_what_the_magic_refuses(tmp_path: Path):
+    found = run(
+        tmp_path,
+        "%load_ext tapec",
+        f"%%tapec\n{LOSS}",
+        f"%%tapec --sig f8[ --wrt x\n{LOSS}",
+        f"%%tapec --args 'missing'\n{LOSS}",
+        f"%%tapec other\n{LOSS}",
+        f"%%tapec --nothing\n{LOSS}",
+        f"%%tapec 'open\n{LOSS}",
+        "%%tapec\nx = 1",
+        "%%tapec --sig f8\ndef bad(x):\n    yield x",
+        "%%tapec --sig f8\nraise ValueError('mine')",
+        "%%tapec --sig f8\ndef broken(:",
+    )
+    raised = [line.removeprefix("raised: UsageError ") for line in found if line.startswith("raised: UsageError")]
+    assert raised[0] == "%%tapec: the types of the arguments of `loss` are not known"
+    assert raised[1].startswith("UsageError: cannot read the signature 'f8['")
+    assert raised[2].startswith("%%tapec: cannot evaluate --args 'missing': NameError")
+    assert raised[3] == "%%tapec: there is no function `other`"
+    assert "No such option" in raised[4] and "No closing quotation" in raised[5]
+    assert raised[6] == "%%tapec: this cell defines no function"
+    assert len(raised) == 8

@@ -19,7 +19,7 @@ from pathlib import Path
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
-    ("bridge", "dask", "jax", "labelled", "pytensor", "scipy", "sklearn", "torch"),
+    ("bridge", "dask", "diagnosis", "jax", "labelled", "pytensor", "scipy", "sklearn", "torch"),
     ("__init__",),
     ("build",),
     (

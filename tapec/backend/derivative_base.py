@@ -54,6 +54,11 @@ class Remade:
         assert self._request is not None
         return self._request.kind
 
+    @property
+    def differentiated(self) -> Any:
+        """The function that it is the derivative of; None for what a tape has made."""
+        return self._request and self._request.function
+
     def anew(self) -> Any:
         """The same derivative, with nothing compiled."""
         raise NotImplementedError

@@ -17,10 +17,11 @@ from tapec.cli.cache_command import cache
 from tapec.cli.check_command import check
 from tapec.cli.completion_command import completion
 from tapec.cli.derivative_commands import further, grad
+from tapec.cli.doctor_command import doctor
 from tapec.cli.report_command import report
 from tapec.cli.show_commands import explain, show
 
-_COMMANDS = (grad, *further, show, explain, report, check, build, cache, completion)
+_COMMANDS = (grad, *further, show, explain, report, check, build, doctor, cache, completion)
 
 
 @click.group(

@@ -46,25 +46,29 @@ def show(target: str, wrt: str, sig: str | None, stage: str) -> None:
     epilog="""\b
     Examples:
       tapec explain chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
-      tapec explain chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)"
+      tapec explain chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)" --all
     """
 )
 @target_options
 @arguments_option
+@click.option("--all", "everything", is_flag=True, help="Also variables, arrays, and the reason of each decision.")
 @compiler_options
 @guarded
-def explain(target: str, wrt: str, sig: str | None, args: str | None, options: dict[str, Any]) -> None:
-    """Say what the compiler does with the gradient of TARGET, line by line, and why.
+def explain(
+    target: str, wrt: str, sig: str | None, args: str | None, everything: bool, options: dict[str, Any]
+) -> None:
+    """Say what the compiler does with the gradient of TARGET, line by line: what costs most first.
 
-    Which variables carry a derivative; what is stored (bytes, as a formula in the shapes), computed again or run again;
-    which loops are reversed as soon as they have run, and what keeps the others from it; which can run
-    on vectors; which arrays the generated function makes.
+    With --all also which variables carry a derivative; why a value is stored (bytes, as a formula in the
+    shapes), computed again or run again; what keeps a loop from being reversed as soon as it has run,
+    or from running on vectors; which arrays the generated function makes.
     """
     from tapec.explanation import explain
+    from tapec.explanation.summary import summary
     from tapec.loading import load
 
     function = load(target)
     signature = signature_of(function, sig) if args is None else types_of_values(arguments_of(function, args))
     with progress(f"compiling {target}"):
-        text = str(explain(function, sources(wrt), signature, **options))
-    click.echo(text, nl=False)
+        told = explain(function, sources(wrt), signature, **options)
+    click.echo(str(told) if everything else summary(told), nl=False)

@@ -19,11 +19,13 @@ class ListedLine:
 
     key     file and line of the source that it is, or comes from; empty if there is none
     number  that line's number; 0 if there is none
+    sweep   of a generated line: "forward" or "reverse"; else empty
     """
 
     text: str
     key: str
     number: int
+    sweep: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,12 @@ def gradient_listing(program: Program) -> Listing:
     texts, origins = printer.traced(_placed(tuple(body)), 1, quote=False)
     notes = {f"# {stmt.text}" for stmt in body if isinstance(stmt, Note)}
     lines = [ListedLine(text, "", 0) for text in whole[:head] if not text.lstrip().startswith('"""')]
+    sweep = "forward"
     for text, origin in zip(texts, origins, strict=True):
-        lines.append(_generated(text, None if text.strip() in notes or not text.strip() else origin))
+        if text.strip() == "# reverse sweep":
+            sweep = "reverse"
+        line = _generated(text, None if text.strip() in notes or not text.strip() else origin)
+        lines.append(replace(line, sweep=sweep))
     # the function's ways out are one here
     lines.append(_generated(whole[-1], None))
     return Listing(program.name, tuple(lines))

@@ -15,7 +15,9 @@ from importlib.resources import files
 from typing import Any
 
 from tapec.explanation.explained import ExplainedLine, Explanation
+from tapec.explanation.highlighting import highlighted, style_sheet
 from tapec.explanation.listing import ListedLine, Listing, gradient_listing, place_key, primal_listings
+from tapec.explanation.summary import marks
 from tapec.explanation.wording import targets
 from tapec.version import __version__
 
@@ -65,7 +67,7 @@ def _parts(
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         f"<title>{escape(title)}</title>",
-        f"<style>\n{_asset('report.css')}</style>",
+        f"<style>\n{_asset('report.css')}{style_sheet()}</style>",
         "</head>",
         "<body>",
         '<div class="screen">',
@@ -98,10 +100,12 @@ _LEGEND = """<ul class="legend" aria-label="Legend">
 <li><span class="badge again">again</span> computed or run again there</li>
 <li><span class="badge good">fused</span> reversed iteration by iteration as it runs;
 <span class="badge bad">not fused</span></li>
-<li><span class="badge good">vectors</span> may run on vectors; <span class="badge bad">no vectors</span></li>
+<li><span class="badge good">forward: vectors</span> that sweep of the loop may run on vectors;
+<span class="badge bad">reverse: no vectors</span></li>
+<li><span class="badge good">threads</span> iterations run on threads</li>
 </ul>
 <p class="keys">Point at a line, or choose one by click or by the arrow keys: the lines of the other side that belong
-to it are marked. Tab changes sides, Escape lets go.</p>"""
+to it are marked, and listed below. N and P step through them. Tab changes sides, Escape lets go.</p>"""
 
 
 def _summary(told: Explanation, arguments: Mapping[str, Any] | None, times: Times | None) -> Iterator[str]:
@@ -162,13 +166,14 @@ def _primal(
     yield "<h2>Source</h2>"
     for listing in primal_listings(function, told.program):
         rows = []
-        for line in listing.lines:
+        coloured = highlighted([line.text for line in listing.lines])
+        for line, code in zip(listing.lines, coloured, strict=True):
             state = active.get(line.key)
             if state is None:
                 # a plain copy leaves no statement: what the line assigns tells
                 known = [carries[name] for name in targets(line.text) if name in carries]
                 state = any(known) if known else None
-            rows.append(_row(line, state, by_place.get(line.key, []), arguments))
+            rows.append(_row(line, code, state, by_place.get(line.key, []), arguments))
         yield from _lines(listing, rows, "source")
     yield "</section>"
 
@@ -177,7 +182,9 @@ def _gradient(told: Explanation) -> Iterator[str]:
     listing = gradient_listing(told.program)
     yield '<section class="side" aria-label="Value and gradient">'
     yield "<h2>Value and gradient</h2>"
-    yield from _lines(listing, [_row(line, None, [], None) for line in listing.lines], "gradient")
+    coloured = highlighted([line.text for line in listing.lines])
+    rows = [_row(line, code, None, [], None) for line, code in zip(listing.lines, coloured, strict=True)]
+    yield from _lines(listing, rows, "gradient")
     yield "</section>"
 
 
@@ -188,40 +195,36 @@ def _lines(listing: Listing, rows: list[str], side: str) -> Iterator[str]:
     yield "</div>"
 
 
-def _row(line: ListedLine, active: bool | None, notes: list[ExplainedLine], arguments: Mapping[str, Any] | None) -> str:
-    """One line of code as an option of its list."""
+def _row(
+    line: ListedLine,
+    code: str,
+    active: bool | None,
+    notes: list[ExplainedLine],
+    arguments: Mapping[str, Any] | None,
+) -> str:
+    """One line of code, given as HTML, as an option of its list."""
     mark = {True: ("●", "carries a derivative"), False: ("○", "carries no derivative"), None: ("", "")}[active]
     spoken = f'<span class="spoken">{mark[1]}</span>' if mark[1] else ""
-    badges = "".join(f'<span class="badge {kind}">{escape(text)}</span>' for text, kind in _badges(notes))
+    badges = "".join(f'<span class="badge {kind}">{escape(text)}</span>' for text, kind in _badges(notes, arguments))
     said = "".join(f"<li>{_said(note, arguments)}</li>" for note in notes)
     template = f"<template><ul>{said}</ul></template>" if said else ""
     number = str(line.number) if line.number else ""
     key = f' data-key="{escape(line.key, quote=True)}"' if line.key else ""
+    sweep = f' data-sweep="{line.sweep}"' if line.sweep else ""
     return (
-        f'<div class="line" role="option" aria-selected="false"{key} data-number="{number}">'
+        f'<div class="line" role="option" aria-selected="false"{key}{sweep} data-number="{number}">'
         f'<span class="number">{number}</span>'
         f'<span class="mark{" active" if active else ""}" aria-hidden="true">{mark[0]}</span>'
-        f"<code>{escape(line.text) or ' '}</code>{spoken}{badges}{template}</div>"
+        f"<code>{code or ' '}</code>{spoken}{badges}{template}</div>"
     )
 
 
-def _badges(notes: list[ExplainedLine]) -> Iterator[tuple[str, str]]:
-    """The short words beside a line, and their kinds."""
-    found: dict[str, str] = {}
-    for note in notes:
-        first = note.what.partition(":")[0]
-        if note.by == "storage":
-            word = {"stored": "stored", "computed again": "again", "run again": "again"}.get(first)
-            if word is not None:
-                found[word] = "kept" if word == "stored" else "again"
-        elif note.by == "immediate_reversal":
-            found[first] = "good" if first == "fused" else "bad"
-        elif note.by == "vector_report":
-            word = "no vectors" if "may not" in note.what else "vectors"
-            found[word] = "bad" if word == "no vectors" else "good"
-        elif note.by == "scalar_replacement":
-            found["numbers"] = "good"
-    yield from found.items()
+def _badges(notes: list[ExplainedLine], arguments: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """The short words beside a line, and their kinds; of what is stored the bytes, where they are known."""
+    for mark in marks(notes):
+        known = _evaluated(mark.note.formula, arguments) if mark.word == "stored" and arguments is not None else None
+        each = " for each iteration" if mark.note.per_iteration else ""
+        yield mark.word if known is None else f"stored: {known:,} bytes{each}", mark.kind
 
 
 def _said(note: ExplainedLine, arguments: Mapping[str, Any] | None) -> str:

@@ -15,7 +15,7 @@ function linked(line) {
 }
 
 function mark(line) {
-  for (const other of all) other.classList.remove("linked", "chosen");
+  for (const other of all) other.classList.remove("linked", "chosen", "here");
   if (!line) return;
   line.classList.add("chosen");
   for (const other of linked(line)) other.classList.add("linked");
@@ -35,8 +35,61 @@ function tell(line) {
   text.textContent = what + from;
   told.replaceChildren(text);
   const notes = (side(line) === "source" ? [line] : across).map((one) => one.querySelector("template"));
+  steps(across);
   for (const note of notes) if (note) told.append(note.content.cloneNode(true));
 }
+
+// The lines of the other side that belong to the chosen line, sweep by sweep, each a button that shows it.
+let stops = [];
+let stop = -1;
+
+function steps(lines) {
+  stops = [];
+  stop = -1;
+  const list = document.createElement("dl");
+  list.className = "steps";
+  let sweep = null;
+  let group = null;
+  for (const line of lines) {
+    const name = line.dataset.sweep ? `${line.dataset.sweep} sweep` : "source";
+    if (name !== sweep) {
+      sweep = name;
+      const title = document.createElement("dt");
+      title.textContent = name;
+      group = document.createElement("dd");
+      list.append(title, group);
+    }
+    const button = document.createElement("button");
+    button.type = "button";
+    const code = document.createElement("code");
+    code.innerHTML = line.querySelector("code").innerHTML.trimStart();
+    button.append(code);
+    const place = stops.length;
+    button.addEventListener("click", () => go(place));
+    stops.push({ line, button });
+    group.append(button);
+  }
+  if (stops.length) told.append(list);
+}
+
+function go(place) {
+  if (!stops.length) return;
+  if (stop >= 0) for (const one of Object.values(stops[stop])) one.classList.remove("here");
+  stop = (place + stops.length) % stops.length;
+  const { line, button } = stops[stop];
+  line.classList.add("here");
+  button.classList.add("here");
+  line.scrollIntoView({ block: "nearest" });
+  button.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!chosen || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "n") go(stop + 1);
+  else if (event.key === "p") go(stop < 0 ? -1 : stop - 1);
+  else return;
+  event.preventDefault();
+});
 
 function choose(line, scroll) {
   if (chosen) chosen.setAttribute("aria-selected", "false");

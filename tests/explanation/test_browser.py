@@ -126,6 +126,26 @@ def test_a_generated_line_marks_the_line_it_comes_from(opened):
     assert f"from line {line_of(heat, 'u[i] = here')} of the source" in told_text(opened)
 
 
+def test_the_lines_of_both_sweeps_are_listed_and_stepped_through(opened):
+    body = opened.find_element(By.TAG_NAME, "body")
+    body.send_keys("n")
+    assert marked(opened, "here") == []
+    source_line(opened, line_of(heat, "u[i] = here")).click()
+    steps = opened.find_elements(By.CSS_SELECTOR, "#told .steps button")
+    assert [button.text for button in steps] == [text.strip() for text in marked(opened, "linked")]
+    titles = [title.text for title in opened.find_elements(By.CSS_SELECTOR, "#told .steps dt")]
+    assert titles == ["forward sweep", "reverse sweep"]
+    body.send_keys("n", "n")
+    assert marked(opened, "here") == marked(opened, "linked")[1:2]
+    body.send_keys("p", "p")
+    assert marked(opened, "here") == marked(opened, "linked")[-1:]
+    steps[0].click()
+    assert marked(opened, "here") == marked(opened, "linked")[:1]
+    body.send_keys(Keys.CONTROL + "n" + Keys.NULL)
+    source_line(opened, line_of(heat, "u[i] = here")).click()
+    assert marked(opened, "here") == []
+
+
 def test_notes_never_cover_code(opened):
     def bottom(selector: str) -> float:
         return max(one.rect["y"] + one.rect["height"] for one in opened.find_elements(By.CSS_SELECTOR, selector))
@@ -183,6 +203,8 @@ def test_text_is_legible_in_both_colour_schemes(browser, file, scheme):
     assert contrast(colour(".number", "color"), panel) > 4.5
     for line in (".line.linked", ".line.chosen"):
         assert contrast(colour(line, "color"), colour(line, "background-color")) > 7
+    for kind in ("sk", "sb", "sf", "sn", "sc"):
+        assert contrast(colour(f".lines .{kind}", "color"), panel) > 4.5
     for kind in ("kept", "again", "good", "bad"):
         assert contrast(colour(f".badge.{kind}", "color"), panel) > 4.5
 

@@ -308,8 +308,10 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         text = "def f(x):\n    s = 0.0\n    for v in x:\n        s += v * v\n    return s\n"
         (tmp_path / "explained.py").write_text(text)
-        by_types = succeeds("explain", "explained.py:f", "--sig", "f8[::1]")
+        by_types = succeeds("explain", "explained.py:f", "--sig", "f8[::1]", "--all")
         assert "line 3: fused: each iteration is reversed as soon as it has run" in by_types
+        by_types = succeeds("explain", "explained.py:f", "--sig", "f8[::1]")
+        assert "  line 3  fused, " in by_types and "stored in all: 0 bytes" in by_types
         assert succeeds("explain", "explained.py:f", "--args", "np.ones(3)") == by_types
         assert "opt_level=0" in succeeds("explain", "explained.py:f", "--sig", "f8[::1]", "-O0")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import numpy as np
 import pytest
 
 import tapec
+from tapec.explanation.highlighting import style_sheet
 from tapec.explanation.listing import gradient_listing
 from tapec.explanation.page import Times, page
 from tests.cli.running import refused, succeeds
@@ -24,7 +26,6 @@ class Checker(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.code = False
         self.resources: list[str] = []
         self.rows: list[tuple[str | None, str]] = []
         self.feed(text)
@@ -36,14 +37,12 @@ class Checker(HTMLParser):
             self.open.append(tag)
         if found.get("class", "") == "line":
             self.rows.append((found.get("data-key"), ""))
-        self.code = tag == "code" and "template" not in self.open
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
-        self.code = False
 
     def handle_data(self, data):
-        if self.code and self.rows and "div" in self.open:
+        if "code" in self.open and "template" not in self.open and self.rows and "div" in self.open:
             key, text = self.rows[-1]
             self.rows[-1] = key, text + data
 
@@ -91,6 +90,54 @@ def test_sizes_and_times_are_told_for_arguments():
     assert "best of 7" in text
     assert "<dd>500 ms, Numba 80%</dd>" in text
     assert "= 8,000 bytes" not in page(heat, told(heat))
+
+
+def test_stored_bytes_vectors_and_threads_are_badges_of_their_lines():
+    plain = page(heat, told(heat))
+    assert '<span class="badge kept">stored</span><' in plain
+    arguments = {"u0": np.zeros(102), "kappa": 0.1, "steps": 10}
+    text = page(heat, told(heat), arguments)
+    assert '<span class="badge kept">stored: 8,000 bytes</span>' in text
+    assert '<span class="badge bad">forward: no vectors</span>' in text
+    threaded = tapec.explain(chain, signature=SIGNATURES[chain], parallel=True)
+    assert page(chain, threaded).count('<span class="badge good">threads</span>') > 1
+
+
+def test_generated_lines_know_their_sweep():
+    lines = gradient_listing(told(heat).program).lines
+    sweeps = [line.sweep for line in lines if line.sweep]
+    assert sweeps == sorted(sweeps) and set(sweeps) == {"forward", "reverse"}
+    assert all("_bar" not in line.text for line in lines if line.sweep == "forward" and "left" in line.text)
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours such as #0a58ca, as WCAG 2 defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_syntax_colours_are_legible_on_every_background(scheme):
+    def colours(text: str) -> dict[str, str]:
+        light, _, dark = text.partition("@media screen and (prefers-color-scheme: dark)")
+        part = light if scheme == "light" else dark.partition("\n}")[0]
+        return dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", part))
+
+    paper = colours(files("tapec.explanation").joinpath("report.css").read_text(encoding="utf-8"))
+    syntax = colours(style_sheet())
+    assert set(syntax) == set(re.findall(r"\.(\w+) \{", style_sheet()))
+    for name, colour in syntax.items():
+        for background in ("panel", "linked", "chosen", "paper"):
+            assert contrast(colour, paper[background]) >= 4.5, (name, background)
+    for name in ("kept", "again", "good", "bad", "soft"):
+        for background in ("panel", "linked", "chosen", "paper"):
+            assert contrast(paper[name], paper[background]) >= 4.5, (name, background)
 
 
 def test_lists_are_told_apart():
