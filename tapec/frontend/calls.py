@@ -61,6 +61,7 @@ from tapec.frontend.values import (
     mapping,
 )
 from tapec.rules import function_name, rule_for
+from tapec.rules.arrays_apply import vectorized
 from tapec.rules.internal import INTERNAL
 from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
 
@@ -227,6 +228,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         if ev.frame is not None and ev.frame.library and carried(function) is None:
             return call_library(ev, function, args, kwargs)
         return call_function(ev, function, args, kwargs, node)
+    if isinstance(obj, np.vectorize):
+        return _vectorize(ev, obj, args, kwargs, node)
     under = vectorised.function_of(obj)
     if under is not None:
         return vectorised.call(ev, obj, under, args, kwargs, node)
@@ -251,6 +254,18 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
         hint="write it in Python, wrap it in tapec.custom_gradient, or give it a derivative by tapec.register",
     )
+
+
+def _vectorize(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """An object of `np.vectorize`, called."""
+    if kwargs or obj.signature is not None or obj.otypes is not None or obj.excluded:
+        ev.fail(
+            UnsupportedFunction,
+            "of np.vectorize, keywords, `signature`, `otypes` and `excluded` are not supported",
+            node,
+            hint="write a loop, or use numba.vectorize or tapec.vmap",
+        )
+    return call_library(ev, vectorized, [wrap(ev, obj.pyfunc, node), *args], {}, node)
 
 
 def _partial(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

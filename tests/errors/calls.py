@@ -488,3 +488,11 @@ def a_system_without_a_right_side(x):
 @refused(MATRIX)
 def a_system_with_two_matrices(x):
     return np.linalg.solve(x, x, a=x)[0, 0]
+
+
+with_types = np.vectorize(scaled, otypes=[float])
+
+
+@refused(VECTOR)
+def a_vectorized_function_with_types(x):
+    return np.sum(with_types(x, 2.0))

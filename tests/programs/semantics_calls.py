@@ -469,3 +469,14 @@ def functions_under_vectorize(a, b, m):
     for i in range(2):
         total += vectorised_with_signatures(m[:, i:], 2).sum() * vectorised(b[::-1], m[:, :1])[i, i]
     return total + np.abs(vectorised_complex(a + 1j * b)).sum()
+
+
+@np.vectorize
+def positive_part(x, y):
+    return x * x * y if x > 0.0 else -x
+
+
+@case(A)
+def numpys_vectorize(x):
+    m = np.outer(x - 1.0, x)
+    return np.sum(positive_part(m, x)) + positive_part(x[0], 2.0)
