@@ -91,7 +91,7 @@ def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opti
 
 
 def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Options = DEFAULT) -> Any:
-    """A derivative of some kind (`pipeline.KINDS`); for no function a decorator that makes it."""
+    """A derivative of some kind (`kinds.KINDS`); for no function a decorator that makes it."""
     if kind not in ("grad", "value_and_grad"):
         no_aux(options, f"tapec.{kind}")
     if f is None:
@@ -273,7 +273,7 @@ def generate(
     listener: Listener | None = None,
     **options: Unpack[Keywords],
 ) -> tuple[types.FunctionType, Program]:
-    """The Python function behind `f` and its generated derivative of some kind (`pipeline.KINDS`).
+    """The Python function behind `f` and its generated derivative of some kind (`kinds.KINDS`).
 
     Parameters as for `emit`; `listener` hears of stages and remarks.
     """

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         *("batching", "signatures", "sparse", "sparsity_pattern", "structure"),
     ),
     ("tape",),
-    ("pipeline", "results"),
+    ("pipeline", "kinds", "finishing", "results"),
     ("backend",),
     ("optimise",),
     ("transforms",),

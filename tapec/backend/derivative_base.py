@@ -50,7 +50,7 @@ class Remade:
 
     @property
     def kind(self) -> str:
-        """The kind of derivative, as `pipeline.KINDS`."""
+        """The kind of derivative, as `kinds.KINDS`."""
         assert self._request is not None
         return self._request.kind
 

@@ -52,7 +52,7 @@ class Request:
     """What is compiled, up to the argument types.
 
     function  the differentiated function
-    kind      the kind of derivative, as `pipeline.KINDS`
+    kind      the kind of derivative, as `kinds.KINDS`
     wrt       what it is taken by
     count     how many of the arguments are the function's own; None for all
     options   the options of the compilation

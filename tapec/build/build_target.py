@@ -17,7 +17,7 @@ from tapec.errors import UsageError
 from tapec.options import DEFAULT, Options
 
 KINDS = ("source", "library", "extension")
-# as in `pipeline.KINDS` and `composed.KINDS`
+# as in `kinds.KINDS` and `composed.KINDS`
 MODES = (
     *("value_and_grad", "grad", "jvp", "vjp", "hvp", "gnvp", "hessian_diag", "primal"),
     *("jacobian", "jacfwd", "jacrev", "hessian"),

@@ -37,7 +37,8 @@ from tapec.transforms.jacobian_strips import Strips
 from tapec.transforms.reverse import reverse, targets_of
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
-from tapec.transforms.vector_forward import NotLinear, vector_forward
+from tapec.transforms.transposition import NotLinear
+from tapec.transforms.vector_forward import vector_forward
 
 # a reverse sweep costs about as much as two forward ones: Griewank & Walther, table 4.4
 _ROW = 2

@@ -50,9 +50,9 @@ from tapec.transforms.splice import spliced
 
 
 class NotLinear(Exception):
-    """Statements are not linear; `span` is where they are not."""
+    """Statements are not linear in what they should be; `span` is where they are not, if that is known."""
 
-    def __init__(self, span: Span | None) -> None:
+    def __init__(self, span: Span | None = None) -> None:
         super().__init__()
         self.span = span
 

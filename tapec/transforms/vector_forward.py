@@ -63,12 +63,9 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.lane_arrays import LaneArrays
 from tapec.transforms.lane_loops import LANE, by_columns, lanes_type
 from tapec.transforms.primitives import lower_rule
+from tapec.transforms.transposition import NotLinear
 
 _ALL = Op("slice", (Const(None), Const(None), Const(None)))
-
-
-class NotLinear(Exception):
-    """A program that should be linear in its sources reads values that depend on them."""
 
 
 def vector_forward(
