@@ -318,7 +318,14 @@ class DirectionsLast:
         """The derivative that takes the arguments by position, and those with all defaults and the directions."""
         args, last = with_directions(self, self._signature.parameters, self.directions, args, kwargs)
         bound = self._signature.bind(*args, **kwargs)
+        said = set(bound.arguments)
         bound.apply_defaults()
+        from numba.core.dispatcher import OmittedArg
+
+        # text that is left out is known while compiling, text that is passed is not
+        for name, value in bound.arguments.items():
+            if name not in said and isinstance(value, str):
+                bound.arguments[name] = OmittedArg(value)
         given = (*bound.args, *bound.kwargs.values())
         return self._of(len(given)), (*given, *last)
 

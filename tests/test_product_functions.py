@@ -266,6 +266,42 @@ def test_fourth_derivatives():
     assert np.isclose(fourth(x), (x * x - 12.0) * np.sin(x) - 8.0 * x * np.cos(x), rtol=1e-12)
 
 
+def grown(z):
+    return np.array([v * v for v in z]), z[1], z[0] * 2j
+
+
+def plain(z):
+    return z * z, z[1], z[0] * 2j
+
+
+@pytest.mark.parametrize("f", [grown, plain])
+def test_adjoints_of_several_complex_results(f):
+    z, rng = np.array([1.0 + 2.0j, 3.0 - 4.0j]), np.random.default_rng(3)
+    for part in (1.0, 1j):
+        seed = (part * rng.normal(size=2), part * rng.normal(), part * rng.normal())
+        wanted = np.conj(2.0 * z) * seed[0] + np.array([np.conj(2j) * seed[2], seed[1]])
+        np.testing.assert_allclose(tapec.vjp_fun(f)(z, seed)[1], wanted)
+        np.testing.assert_allclose(tapec.vjp(f, z)[1](seed)[0], wanted)
+
+
+def spelt(x, axes="xyz"):
+    total = 0.0
+    for k, axis in enumerate(axes[::-1]):
+        total += x[k] ** 2 * (ord(axis) - ord("w"))
+    return total
+
+
+def test_text_that_is_left_out_is_known():
+    scale = np.array([3.0, 2.0, 1.0])
+    for found, wanted in (
+        (tapec.jvp(spelt, (X,), (V,))[1], 2.0 * scale * X @ V),
+        (tapec.jvp_fun(spelt)(X, V)[1], 2.0 * scale * X @ V),
+        (tapec.vjp_fun(spelt)(X, 1.0)[1], 2.0 * scale * X),
+        (tapec.hvp(spelt)(X, V), 2.0 * scale * V),
+    ):
+        np.testing.assert_allclose(found, wanted)
+
+
 @pytest.mark.compiled
 def test_in_jitted_code_and_pickled():
     push, pull, product = tapec.jvp_fun(quartic), tapec.vjp_fun(quartic), tapec.hessp(quartic)

@@ -11,7 +11,7 @@ from numba.core.dispatcher import OmittedArg
 
 from tapec.backend import jit, staleness
 from tapec.backend.argument_types import argument_types
-from tapec.backend.derivative_base import Build, Remade, call_structured, read_by
+from tapec.backend.derivative_base import Build, Remade, call_structured, read_by, source_of, types_of_all
 from tapec.backend.fingerprint import Request
 from tapec_runtime.locking import compiling
 
@@ -76,10 +76,15 @@ class Interpreted(Remade):
         return self._functions[types_]
 
     @compiling
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types; for no types, all that was made."""
-        if not types_:
+    def source(self, *arguments: Any) -> str:
+        """The generated source for types of arguments or examples; for none, all that was made."""
+        if not arguments:
             return "\n\n".join(self._texts.values())
+        types_ = types_of_all(arguments)
+        if types_ is None:
+            names = list(self._signature.parameters)
+            text: str = call_structured(self, self._request, names, arguments, source_of)
+            return text
         return self._texts.get(types_) or self._build_program(types_, None).text
 
 

@@ -16,8 +16,9 @@ class Pair:
 
     @property
     def whole(self) -> str:
-        """What the number itself is called."""
-        return self.re.removesuffix("_re") if self.re.endswith("_re") else self.re.replace("_re_", "_")
+        """What the number itself is called: otherwise than its parts."""
+        found = self.re.removesuffix("_re") if self.re.endswith("_re") else self.re.replace("_re_", "_")
+        return found if found != self.re else f"{self.re}_whole"
 
     def taken_apart(self, label: str) -> list[str]:
         """The statements that name the parts of `label`; those of an array are views."""

@@ -55,6 +55,7 @@ RECURRENCE_ITERATIONS = 8  # fewer are not worth a loop of their own
 
 # arrays
 SMALL_ARRAY = 16  # elements that become numbers: there are 16 or 32 registers
+STACK_ELEMENTS = 256  # of an array that is put on the stack
 PRIVATE_ELEMENTS = 64  # of an array of known size whose elements are looked at one by one
 KNOWN_ELEMENTS = 16  # that are remembered for loads that follow
 COPIED_COLUMNS = 4  # of a matrix of coordinates

@@ -138,6 +138,9 @@ class LaneLoops(ForwardMode):
         """Whether a quotient of a lane may be a product: a zero divided by the smallest number has to stay zero."""
         if mentions(divisor, self.varying) or _has_tiny(divisor):
             return False
+        # one by zero, which a choice leaves out, is an error by itself where Python runs it
+        if isinstance(divisor, Const) and divisor.value == 0:
+            return False
         return emitter.type_of(dividend) == emitter.type_of(divisor) == FLOAT64
 
     def let(self, value: Expr, type_: Scalar, emitter: Emitter) -> Name:

@@ -240,7 +240,7 @@ def test_from_jitted_code_parallel_too() -> None:
 
 def test_an_error_passes_through_jitted_code_with_its_text() -> None:
     def refused(x):
-        return np.fft.fft(x)[0]
+        return np.roots(x)[0]
 
     gradient = tapec.grad(refused)
 
@@ -248,7 +248,7 @@ def test_an_error_passes_through_jitted_code_with_its_text() -> None:
     def caller(x):
         return gradient(x)
 
-    with pytest.raises(numba.TypingError, match="fft"):
+    with pytest.raises(numba.TypingError, match="roots"):
         caller(np.ones(3))
 
 

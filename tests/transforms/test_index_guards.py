@@ -368,7 +368,7 @@ def test_random_array_subscripts(seed: int, tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("grammar", "count"), [("elements", 50), ("arrays", 25)])
+@pytest.mark.parametrize(("grammar", "count"), [("elements", 15), ("arrays", 8)])
 def test_many_random_programs(grammar: str, count: int):
     command = [sys.executable, "-m", "tools.fuzz_subscripts", "--seed", "100", "--count", str(count)]
     command += ["--grammar", grammar]

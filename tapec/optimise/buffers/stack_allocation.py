@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tapec.optimise import costs
 from tapec.optimise.buffers.scalar_replacement import small_arrays
 from tapec.syntax.core import (
     Assign,
@@ -33,14 +34,13 @@ from tapec.syntax.core import (
     walk,
 )
 
-# numbers in all, and axes
-_LARGEST = 256
+# axes of an array on the stack
 _AXES = 4
 
 
 def use_stack_arrays(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays; see the module."""
-    small = small_arrays(function, _LARGEST)
+    small = small_arrays(function, costs.STACK_ELEMENTS)
     lanes = {stmt.var for stmt in walk(function.body) if isinstance(stmt, For) and literal_range(stmt) is not None}
     counts = {stmt.var for stmt in walk(function.body) if isinstance(stmt, For)} - lanes
     found = {name for name, shape in small.items() if math.prod(shape) > 1 and len(shape) <= _AXES}
