@@ -17,7 +17,7 @@ from tapec.transforms.decision_digests import deciding_integers, digest_of, trac
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
 from tapec.transforms.index_guards import with_guards
-from tapec.transforms.jacobian import _on_copies
+from tapec.transforms.jacobian import on_copies
 from tapec.transforms.joined_branches import unmarked
 from tapec.transforms.numbered_elements import count_of, each_element
 from tapec.transforms.reverse import reverse, targets_of
@@ -45,7 +45,7 @@ def sparse_program(
         gradient = reverse(function, sources, constants, unit_seed=True, fuse=fuse).function(function.name)
         function = to_ssa(gradient, constants)
     function = with_guards(function, sources, targets_of(function, shared=False, outputs=None), reads=True)
-    function = traced(_on_copies(function, constants), constants)
+    function = traced(on_copies(function, constants), constants)
     integers = deciding_integers(function)
     if kind.endswith("sparsity"):
         made = source_sets(function, sources, constants, integers)

@@ -80,7 +80,7 @@ def pushed(function: Function, sources: tuple[str, ...], constants: frozenset[st
     for source, vector in zip(sources, vectors, strict=True):
         _check_shape(out, source, vector)
     # a tangent is written into wherever its array is; the vector stays as it is
-    return _on_copies(replace(made, body=(*out.out, *made.body)), constants, vectors)
+    return on_copies(replace(made, body=(*out.out, *made.body)), constants, vectors)
 
 
 def _check_shape(out: Emitter, source: str, vector: str) -> None:
@@ -131,7 +131,7 @@ class _Jacobian:
         self.fuse = fuse
         # the first run tests subscripts for all others
         function = with_guards(function, sources, targets_of(function, shared=False, outputs=None))
-        self.function = function = _on_copies(function, constants)
+        self.function = function = on_copies(function, constants)
         self.sources, self.constants, self.mode, self.span = sources, constants, mode, function.leaving.span
         types = dict(function.types)
         self.out = Emitter(types, set(types), self.span)
@@ -351,7 +351,7 @@ class _Jacobian:
                 )
 
 
-def _on_copies(function: Function, constants: frozenset[str], params: tuple[str, ...] | None = None) -> Function:
+def on_copies(function: Function, constants: frozenset[str], params: tuple[str, ...] | None = None) -> Function:
     """The function with copies of those array parameters that it writes; of these only those in `params`, if given."""
     classes = aliases(function)
     written = {classes.find(array) for stmt in walk(function.body) for array in changed(stmt)}
