@@ -21,7 +21,6 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     reads,
-    substitute,
     walk,
     writes,
     written_in,
@@ -185,8 +184,3 @@ def renumbered(function: Function) -> Function:
             if name not in names:
                 names[name] = out.fresh(_NUMBER.sub("", name), function.types[name])
     return replace(function, body=renamed(function.body, names), types=own)
-
-
-def rename_formula(formula: Expr, values: dict[str, Expr]) -> Expr:
-    """A rule's formula with the program's names in place of the rule's."""
-    return substitute(formula, values)
