@@ -19,7 +19,7 @@ from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active
 
 if TYPE_CHECKING:
-    from tapec.tape.recording import Recording
+    from tapec.tape.answers.recording import Recording
 
 
 _machinery: Any = None
@@ -28,12 +28,12 @@ _machinery: Any = None
 def _load() -> None:
     """The compiler, imported when a tape is entered for the first time."""
     global _machinery
-    load("tapec.tape.gradients", "tapec.tape.known_answers", "tapec.tape.recording", "tapec.tape.text_identity")
-    from tapec.tape.gradients import differentiate
-    from tapec.tape.known_answers import ANOTHER, known_answer, learn
-    from tapec.tape.recording import Recording
-    from tapec.tape.text_identity import meant
-    from tapec.tape.with_statement import asked_at
+    load(*(f"tapec.tape.answers.{name}" for name in ("gradients", "known_answers", "recording", "text_identity")))
+    from tapec.tape.answers.gradients import differentiate
+    from tapec.tape.answers.known_answers import ANOTHER, known_answer, learn
+    from tapec.tape.answers.recording import Recording
+    from tapec.tape.answers.text_identity import meant
+    from tapec.tape.block.with_statement import asked_at
 
     _machinery = types.SimpleNamespace(
         Recording=Recording,
@@ -95,13 +95,13 @@ class GradientTape:
 
     @staticmethod
     def __tapec_lower__(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.tape.tape_region import make_tape
+        from tapec.tape.block.tape_region import make_tape
 
         return make_tape(ev, GradientTape, args, kwargs, node)
 
     def __tapec_tape__(self) -> Any:
         """What stands for this tape in a block that enters it; None once it was entered."""
-        from tapec.tape.tape_region import TapeRegion
+        from tapec.tape.block.tape_region import TapeRegion
 
         return None if self._entered else TapeRegion(self.persistent, self.automatic, GradientTape)
 
@@ -344,8 +344,8 @@ class GradientTape:
             return str(self._error)
         if self._record is None or self._recording:
             raise RuntimeError("explain needs a tape that holds the record of its block")
-        load("tapec.tape.explain_none")
-        from tapec.tape.explain_none import explain
+        load("tapec.tape.answers.explain_none")
+        from tapec.tape.answers.explain_none import explain
 
         return explain(self._record, target, source)
 

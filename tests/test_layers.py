@@ -85,3 +85,22 @@ def test_a_cycle_within_a_layer_is_found(tree):
 def test_a_folder_without_a_layer_is_found(tree):
     (complaint,) = tree({"tapec/extras/more.py": ""})[:1]
     assert "`extras` stands in no layer" in complaint
+
+
+def test_the_folders_of_tapes_have_layers_too(tree):
+    (complaint,) = tree(
+        {"tapec/tape/objects/o.py": "from tapec.tape.plan.p import f", "tapec/tape/plan/p.py": ""}
+    )
+    assert "objects imports plan, which stands above it (tapec.tape.plan.p)" in complaint
+
+
+def test_folders_of_one_level_import_nothing_of_one_another(tree):
+    (complaint,) = tree(
+        {"tapec/tape/run/r.py": "from tapec.tape.block.b import f", "tapec/tape/block/b.py": ""}
+    )
+    assert "run imports block, which stands beside it (tapec.tape.block.b)" in complaint
+
+
+def test_a_file_beside_the_folders_is_found(tree):
+    (complaint,) = tree({"tapec/tape/loose.py": ""})
+    assert "`loose` stands in no layer" in complaint

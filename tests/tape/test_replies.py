@@ -13,8 +13,8 @@ import pytest
 
 from tapec import GradientTape, Variable, constant
 from tapec.errors import LoweringError
-from tapec.tape import known_answers
-from tapec.tape import tape_plan as plans
+from tapec.tape.answers import known_answers
+from tapec.tape.plan import tape_plan as plans
 
 pytestmark = pytest.mark.compiled
 
