@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tests.oracles import float_vector, interpreted
-from tools import fuzz, fuzz_conditions
-from tools.fuzz_programs import generate
+from tools.fuzz import conditions, examination, shrinking
+from tools.fuzz.grammars.programs import generate
 
 # one for each level of optimisation that is compared
 COMPILED = (1, 2)
@@ -26,9 +26,9 @@ OTHERS += [("complex", 1), ("functions", 2), ("pairs", 1), ("stacks", 1), ("recu
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", COMPILED)
 def test_seed(seed: int, tmp_path: Path):
-    outcome = fuzz.run_seed(seed, tmp_path)
-    assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{generate(seed).source}"
-    if outcome.status in (fuzz.REFUSED, fuzz.SKIPPED):
+    outcome = examination.run_seed(seed, tmp_path)
+    assert outcome.status != examination.FAILED, f"{outcome.detail}\n{generate(seed).source}"
+    if outcome.status in (examination.REFUSED, examination.SKIPPED):
         pytest.skip(outcome.kind)
 
 
@@ -45,16 +45,17 @@ def test_seeds_in_the_interpreter(tmp_path: Path):
 
 @pytest.mark.slow
 def test_other_grammars_in_the_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    harshly = mock.Mock(wraps=fuzz_conditions._harshly)
-    monkeypatch.setattr(fuzz_conditions, "_harshly", harshly)
+    harshly = mock.Mock(wraps=conditions._harshly)
+    monkeypatch.setattr(conditions, "_harshly", harshly)
     with interpreted():
         for grammar, seed in OTHERS:
-            outcome = fuzz.run_seed(seed, tmp_path, grammar)
-            assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{fuzz.GRAMMARS[grammar](seed).source}"
+            outcome = examination.run_seed(seed, tmp_path, grammar)
+            source = examination.GRAMMARS[grammar](seed).source
+            assert outcome.status != examination.FAILED, f"{outcome.detail}\n{source}"
             # nothing that a check does takes the harsh conditions away
             made = " ".join(call.args[0].name for call in harshly.call_args_list)
             reverse = ("value_and_grad", "pullback", "_vjp")
-            assert outcome.status == fuzz.REFUSED or any(kind in made for kind in reverse)
+            assert outcome.status == examination.REFUSED or any(kind in made for kind in reverse)
             harshly.reset_mock()
 
 
@@ -63,12 +64,12 @@ def test_a_seed_means_one_program():
     assert len({generate(seed).source for seed in range(20)}) == 20
 
 
-@pytest.mark.parametrize("grammar", [*fuzz.GRAMMARS])
+@pytest.mark.parametrize("grammar", [*examination.GRAMMARS])
 def test_programs_end_and_stay_finite(grammar: str, tmp_path: Path):
     for seed in range(100, 130):
-        program = fuzz.GRAMMARS[grammar](seed)
-        module = fuzz.load(program.source, tmp_path)
-        value = fuzz.run_bounded(fuzz.interpreted(module), program.arguments())
+        program = examination.GRAMMARS[grammar](seed)
+        module = examination.load(program.source, tmp_path)
+        value = examination.run_bounded(examination.interpreted(module), program.arguments())
         assert np.max(np.abs(float_vector(value))) < 100.0
 
 
@@ -76,15 +77,15 @@ def test_a_wrong_gradient_is_found_and_shrunk(tmp_path: Path, monkeypatch: pytes
     def wrong_for_sine(program, args, **_options):
         source = Path(program.__code__.co_filename).read_text(encoding="utf-8")
         if "math.sin" in source:
-            raise fuzz.Mismatch("reverse against forward: 1 against 2")
+            raise examination.Mismatch("reverse against forward: 1 against 2")
         return True
 
-    monkeypatch.setattr(fuzz, "check", wrong_for_sine)
-    monkeypatch.setattr(fuzz, "njit", lambda program: program)
+    monkeypatch.setattr(examination, "check", wrong_for_sine)
+    monkeypatch.setattr(examination, "njit", lambda program: program)
     seed = next(seed for seed in range(100) if generate(seed).source.count("math.sin") == 1)
-    outcome = fuzz.run_seed(seed, tmp_path)
+    outcome = examination.run_seed(seed, tmp_path)
     assert outcome.kind == "reverse against forward"
-    path = fuzz.report_failure(seed, outcome, tmp_path, tmp_path / "failures", seconds=600.0)
+    path = shrinking.report_failure(seed, outcome, tmp_path, tmp_path / "failures", seconds=600.0)
     text = path.read_text(encoding="utf-8")
     assert "math.sin" in text
     assert len(ast.parse(text).body) <= 7
@@ -92,6 +93,6 @@ def test_a_wrong_gradient_is_found_and_shrunk(tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_endless_program_is_stopped(tmp_path: Path):
-    module = fuzz.load("def program(x):\n    while x > 0.0:\n        x = x\n    return x\n", tmp_path)
-    with pytest.raises(fuzz.TooLong):
-        fuzz.run_bounded(module.program, (1.0,))
+    module = examination.load("def program(x):\n    while x > 0.0:\n        x = x\n    return x\n", tmp_path)
+    with pytest.raises(examination.TooLong):
+        examination.run_bounded(module.program, (1.0,))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from tools import fuzz_signatures
+from tools.fuzz import signatures
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,19 +22,19 @@ def interpreted(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_calls(seed: int, tmp_path: Path, interpreted: None):
-    fuzz_signatures.check(seed, tmp_path)
+    signatures.check(seed, tmp_path)
 
 
 @pytest.mark.slow
 def test_many_calls_in_the_interpreter():
-    command = [sys.executable, "-m", "tools.fuzz_signatures", "--minutes", "10", "--seed", "100", "--count", "80"]
+    command = [sys.executable, "-m", "tools.fuzz.signatures", "--minutes", "10", "--seed", "100", "--count", "80"]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout
 
 
 def test_a_wrong_gradient_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreted: None):
-    monkeypatch.setattr(fuzz_signatures, "doubled", lambda value, weight: 3.0 * value)
+    monkeypatch.setattr(signatures, "doubled", lambda value, weight: 3.0 * value)
     with pytest.raises((AssertionError, TypeError)):
         for seed in range(8):
-            fuzz_signatures.check(seed, tmp_path)
+            signatures.check(seed, tmp_path)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.writer import Writer
 
 PARAMETERS = ("x", "y", "depth")
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.writer import Writer
 
 PARAMETERS = ("P", "m", "x1", "k")
 _INNER = ("i", "n", "i + 1, n", "1, n", "n - 1", "min(i, 2), n")

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_arrays import ArrayStatements
-from tools.fuzz_containers import Containers
-from tools.fuzz_expressions import COLS, DEPTH, LENGTH, ROWS, Scope, paren
-from tools.fuzz_flow import Flow
-from tools.fuzz_idioms import Idioms
-from tools.fuzz_kernels import Kernels
-from tools.fuzz_nests import Nests
-from tools.fuzz_tables import Tables
+from tools.fuzz.grammars.arrays import ArrayStatements
+from tools.fuzz.grammars.containers import Containers
+from tools.fuzz.grammars.expressions import COLS, DEPTH, LENGTH, ROWS, Scope, paren
+from tools.fuzz.grammars.flow import Flow
+from tools.fuzz.grammars.idioms import Idioms
+from tools.fuzz.grammars.kernels import Kernels
+from tools.fuzz.grammars.nests import Nests
+from tools.fuzz.grammars.tables import Tables
 
 HEADER = """\
 import math

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.writer import Writer
 
 PARAMETERS = ("x", "w", "q")
 # a kind, "list", "pairs" or "array", and a name

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tools.fuzz_expressions import Drawn, paren
+from tools.fuzz.grammars.expressions import Drawn, paren
 
 Shape = tuple[int, ...]
 

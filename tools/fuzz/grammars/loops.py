@@ -1,7 +1,7 @@
 """Small random programs of loops over arrays of few elements, or none: what passes for speed look for, almost.
 
 Time steps over buffers that change places, branches in stencils, rings, additions to neighbours, slices, searches, rows
-of matrices, recurrences in loops, arrays that a branch has chosen.  Like `fuzz_programs`, each program is a pure
+of matrices, recurrences in loops, arrays that a branch has chosen.  Like `programs`, each program is a pure
 function of its seed and never fails: `n` is large enough for every subscript.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.writer import Writer
 
 # extents, some of them around the number of lanes
 EXTENTS = (1, 2, 3, 4, 5, 6, 9, 17)

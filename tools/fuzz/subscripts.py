@@ -1,4 +1,4 @@
-"""Check subscripts of random programs: `python -m tools.fuzz_subscripts [--seed S] [--count K | --minutes M]`.
+"""Check subscripts of random programs: `python -m tools.fuzz.subscripts [--seed S] [--count K | --minutes M]`.
 
 `--grammar elements`: each seed gives loops, conditions and elements whose subscripts are sums of loops' variables and
 numbers, and a dozen arguments for them.  Python tells which of those run out of range: there the gradient has to raise

@@ -1,6 +1,6 @@
 """Random programs of complex numbers: parts that are views, conjugates, what is real between them, loops and stores.
 
-Like `fuzz_programs`, each program is a pure function of its seed and never fails.
+Like `programs`, each program is a pure function of its seed and never fails.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.writer import Writer
 
 LENGTH = 4
 PARAMETERS = ("n", "x1", "z1", "a1", "c1", "c2", "m1")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.fuzz_expressions import LENGTH, Expressions, Scope
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.expressions import LENGTH, Expressions, Scope
+from tools.fuzz.grammars.writer import Writer
 
 
 class Containers(Expressions, Writer):

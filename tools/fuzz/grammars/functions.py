@@ -2,7 +2,7 @@
 
 Sorting, searching, running sums, masks that are stored into from arrays, positions twice in one store, tables, joins;
 loops with several ways out, checkpointed loops, functions over arrays that surround them, recursion.  Like
-`fuzz_programs`, each program is a pure function of its seed and never fails.
+`programs`, each program is a pure function of its seed and never fails.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_calls import WIDTH, Calls
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.calls import WIDTH, Calls
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.writer import Writer
 
 EXTENTS = (1, 2, 3, 5, 8, 9)
 State = namedtuple("State", "p q r")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tools.fuzz_loops import PARAMETERS, LoopProgram
-from tools.fuzz_programs import HEADER
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.loops import PARAMETERS, LoopProgram
+from tools.fuzz.grammars.programs import HEADER
+from tools.fuzz.grammars.writer import Writer
 
 
 class Repeats(Writer):

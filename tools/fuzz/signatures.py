@@ -1,6 +1,6 @@
 """Random signatures and calls: every way of passing, every kind of argument, every derivative.
 
-    python -m tools.fuzz_signatures [--minutes N] [--seed N] [--count N]
+    python -m tools.fuzz.signatures [--minutes N] [--seed N] [--count N]
 
 A function adds up the squares of what its arguments hold, each argument with a weight.  What Python's own call
 returns is the value that every derivative must have; the gradient by an argument is known: twice the weight times
@@ -23,7 +23,7 @@ import click
 import numpy as np
 
 import tapec
-from tools.fuzz import load
+from tools.fuzz.examination import load
 
 HEADER = '''import collections, dataclasses, functools
 import numba

@@ -12,9 +12,9 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tools.fuzz_expressions import ROWS, Scope, paren
-from tools.fuzz_flow import Flow
-from tools.fuzz_programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.expressions import ROWS, Scope, paren
+from tools.fuzz.grammars.flow import Flow
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
 
 HELPERS = {
     "helper_back": """\

@@ -1,6 +1,6 @@
 """Random programs of whole arrays: views of views, stores that broadcast, masks, fancy indices, aliases, buffers.
 
-Like `fuzz_programs`, each program is a pure function of its seed and never fails.
+Like `programs`, each program is a pure function of its seed and never fails.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tools.fuzz_expressions import paren
-from tools.fuzz_lanes import LaneLoops
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_shapes import Arrays, Shape
-from tools.fuzz_writer import Blocks
+from tools.fuzz.grammars.expressions import paren
+from tools.fuzz.grammars.lanes import LaneLoops
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.shapes import Arrays, Shape
+from tools.fuzz.grammars.writer import Blocks
 
 # what a helper does to an array of any extent that it is given
 HELPERS = (

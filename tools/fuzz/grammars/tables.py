@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools.fuzz_expressions import Expressions, Scope
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.expressions import Expressions, Scope
+from tools.fuzz.grammars.writer import Writer
 
 
 class Tables(Expressions, Writer):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools.fuzz_expressions import LENGTH, Expressions, Scope, paren
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.expressions import LENGTH, Expressions, Scope, paren
+from tools.fuzz.grammars.writer import Writer
 
 
 class Nests(Expressions, Writer):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools.fuzz_expressions import paren
-from tools.fuzz_shapes import Arrays, Shaped
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.expressions import paren
+from tools.fuzz.grammars.shapes import Arrays, Shaped
+from tools.fuzz.grammars.writer import Writer
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Systems with one matrix, its transpose or its factor of Cholesky's, some of which is overwritten in between; products of
 matrices of a stack, and of matrices and vectors, in loops that a branch may leave; extents of none, one, and around
-what is few.  Like `fuzz_programs`, each program is a pure function of its seed and never fails: whatever is done to a
+what is few.  Like `programs`, each program is a pure function of its seed and never fails: whatever is done to a
 square matrix leaves its diagonal larger than its rows.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_writer import Writer
+from tools.fuzz.grammars.programs import HEADER, FuzzProgram
+from tools.fuzz.grammars.writer import Writer
 
 PARAMETERS = ("count", "x1", "v1", "v2", "m1", "m2", "b1", "c1", "c2", "p1")
 EXTENTS = (1, 2, 3, 3, 4, 5, 8, 9)
