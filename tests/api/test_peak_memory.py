@@ -66,7 +66,7 @@ def promised(name: str) -> int:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_peak(name):
     # in a process of its own, whose arrays go back to the system: what others have freed would be taken first
-    command = [sys.executable, "-m", "tests.test_peak_memory", name]
+    command = [sys.executable, "-m", "tests.api.test_peak_memory", name]
     settings = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
     found = json.loads(subprocess.run(command, env=settings, capture_output=True, text=True, check=True).stdout)
     if found["gradient"] is None:

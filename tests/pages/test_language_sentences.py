@@ -18,7 +18,7 @@ import pytest
 
 import tapec
 
-PAGE = Path(__file__).parent.parent / "docs" / "language.md"
+PAGE = Path(__file__).parents[2] / "docs" / "language.md"
 X = np.array([0.7, 1.3, 2.1])
 Pair = collections.namedtuple("Pair", ["low", "high"])
 

@@ -11,7 +11,7 @@ import pytest
 
 import tapec
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_dir_lists_what_is_public_and_nothing_else():
@@ -25,7 +25,7 @@ def revealed(tmp_path_factory) -> list[str]:
     pytest.importorskip("mypy")
     cache = tmp_path_factory.mktemp("mypy")
     options = ("--strict", "--config-file=", "--follow-imports=silent", "--ignore-missing-imports")
-    command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={cache}", "tests/public_types.py"]
+    command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={cache}", "tests/api/public_types.py"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r'Revealed type is "(.*)"', done.stdout)

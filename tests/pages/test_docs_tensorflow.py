@@ -10,7 +10,7 @@ import pytest
 
 import tapec
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_tensorflow.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming_from_tensorflow.md"
 
 
 @pytest.mark.slow

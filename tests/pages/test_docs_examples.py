@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [pytest.mark.generated, pytest.mark.slow]
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(page: str, folder: Path, shorter: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:

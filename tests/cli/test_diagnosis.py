@@ -14,7 +14,7 @@ from tapec import diagnosis
 from tapec.diagnosis import SLOW, WRONG, Finding
 from tests.cli.running import run
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def found(section) -> dict[str, Finding]:

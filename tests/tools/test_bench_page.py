@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tools.bench import page, transforms
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 ROW = {"name": "cube", "primal": 2e-6, "ratio": 0.5, "adjoint_ratio": None, "gradient": 1e-6, "peers": {"jax": 3e-6}}
 
 
