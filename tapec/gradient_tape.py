@@ -32,7 +32,7 @@ def _load() -> None:
     from tapec.tape.answers.gradients import differentiate
     from tapec.tape.answers.known_answers import ANOTHER, known_answer, learn
     from tapec.tape.answers.recording import Recording
-    from tapec.tape.answers.text_identity import meant
+    from tapec.tape.answers.text_identity import told_by_text
     from tapec.tape.block.with_statement import asked_at
 
     _machinery = types.SimpleNamespace(
@@ -40,7 +40,7 @@ def _load() -> None:
         differentiate=differentiate,
         known_answer=known_answer,
         learn=learn,
-        meant=meant,
+        told_by_text=told_by_text,
         asked_at=asked_at,
         ANOTHER=ANOTHER,
     )
@@ -139,7 +139,7 @@ class GradientTape:
             return
         try:
             if error is None:
-                self._record.harvest(sys._getframe(1))
+                self._record.name_left_objects(sys._getframe(1))
             else:
                 self._record.broken(sys._getframe(1), trace, error)
         except Exception as unknown:  # noqa: BLE001
@@ -372,7 +372,7 @@ class GradientTape:
         sources: list[Any],
         weights: list[Any],
         policy: UnconnectedGradients,
-        form: str = "gradient",
+        kind: str = "gradient",
         rows: bool = False,
     ) -> list[Any]:
         """The derivatives, for a caller's frame; a tape that is not persistent is then used up."""
@@ -385,9 +385,9 @@ class GradientTape:
                 raise RuntimeError(_ONE_ANSWER)
             record = record.paused(frame) if self._recording else record
             if record.names.doubtful:
-                targets = _machinery.meant(record, frame, asked[0], targets, 0)
-                sources = _machinery.meant(record, frame, asked[1], sources, 1)
-            result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, form, rows)
+                targets = _machinery.told_by_text(record, frame, asked[0], targets, 0)
+                sources = _machinery.told_by_text(record, frame, asked[1], sources, 1)
+            result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, kind, rows)
         except LoweringError as error:
             raise _placed(error, frame) from error.__cause__
         self._done()

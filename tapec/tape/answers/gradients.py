@@ -66,10 +66,10 @@ def differentiate(
     weights: list[Any],
     policy: UnconnectedGradients,
     jit: bool | None,
-    form: str = "gradient",
+    kind: str = "gradient",
     rows: bool = False,
 ) -> list[Any]:
-    """The gradients of the targets' weighted sum, or (`form`) the Jacobians of the only target.
+    """The gradients of the targets' weighted sum, or (`kind`) the Jacobians of the only target.
 
     rows  whether gradients of tables are given as the rows that were taken
     """
@@ -83,12 +83,12 @@ def differentiate(
         asked = TableRows(recording, versions, sources, jit)
         versions, sources = asked.versions, asked.sources
     names = tuple(one.name for one in wanted)
-    if form != "gradient":
+    if kind != "gradient":
         # the rows of a complex target are the gradients of its real part
         names = names[:1]
-    call = plan.calls.get((names, versions, form))
+    call = plan.calls.get((names, versions, kind))
     if call is None:
-        call = _call(recording, names, versions, jit, form, pairs)
+        call = _call(recording, names, versions, jit, kind, pairs)
     results: tuple[Any, ...] = ()
     if call.inputs or call.zeros or call.seeds:
         arguments = [recording.input(name) for name in call.inputs]
@@ -99,7 +99,7 @@ def differentiate(
                 one = weight is None and type(value) is np.float64
                 arguments.append(1.0 if one else _seed(weight, value, plan, name))
         results = call.program(arguments, jit)
-    if not all(alike(one.value, value, one.whole) for one, value in zip(wanted, results[: call.first], strict=False)):
+    if not all(agree(one.value, value, one.whole) for one, value in zip(wanted, results[: call.first], strict=False)):
         _check_rounding(recording, wanted, results[: call.first], versions, jit)
     adjoints = results[call.first :]
     positions = list(call.adjoints)
@@ -110,15 +110,15 @@ def differentiate(
     doubtful += [k for k, own in enumerate(positions) if own is not None and not set(names).isdisjoint(versions[k])]
     for k in _unconnected(recording, doubtful, names, versions, jit) if doubtful else ():
         positions[k] = None
-    shape = np.shape(targets[0]) if form != "gradient" else ()
+    shape = np.shape(targets[0]) if kind != "gradient" else ()
     policies = [policy] * len(sources)
     if len(wanted) > len(names):
         # what only the imaginary part depends on is connected, too
         reached = connections(request_of(plan, (wanted[1].name,), versions))
         policies = [UnconnectedGradients.ZERO if there else policy for there in reached]
     found = [
-        _gradient(source, own, adjoints, kind, shape)
-        for source, own, kind in zip(sources, positions, policies, strict=True)
+        _gradient(source, own, adjoints, given, shape)
+        for source, own, given in zip(sources, positions, policies, strict=True)
     ]
     parts = iter(asked.gathered(found, policy) if rows else found)
     return [joined(source, [next(parts) for _ in own]) for source, own in zip(whole, halves, strict=True)]
@@ -152,12 +152,12 @@ def _call(
     targets: tuple[str, ...],
     sources: _Sources,
     jit: bool | None,
-    form: str,
+    kind: str,
     pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...],
 ) -> GradientCall:
     """The call for these names; kept where it does not depend on the way that the block went."""
     plan = recording.plan
-    program = _program(recording, targets, sources, jit, form, pairs)
+    program = _program(recording, targets, sources, jit, kind, pairs)
     derivative = program.derivative
     zeros = []
     for _, name in derivative.zeros:
@@ -170,12 +170,12 @@ def _call(
         program,
         derivative.inputs if called else (),
         tuple(zeros) if called else (),
-        called and form == "gradient",
+        called and kind == "gradient",
         derivative.first,
         derivative.adjoints,
     )
-    if not plan.branching[targets, sources, form]:
-        plan.calls[targets, sources, form] = call
+    if not plan.branching[targets, sources, kind]:
+        plan.calls[targets, sources, kind] = call
     return call
 
 
@@ -184,13 +184,13 @@ def _program(
     targets: tuple[str, ...],
     sources: _Sources,
     jit: bool | None,
-    form: str,
+    kind: str,
     pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...],
 ) -> CompiledDerivative:
     """The compiled derivative for these names; on the way that was gone, where that matters."""
     plan = recording.plan
-    request = replace(request_of(plan, targets, sources), form=form, pairs=pairs)
-    key: tuple[Any, ...] = (targets, sources, form)
+    request = replace(request_of(plan, targets, sources), kind=kind, pairs=pairs)
+    key: tuple[Any, ...] = (targets, sources, kind)
     if key not in plan.branching:
         merged = plan.merged & {name for source in sources for name in source}
         plan.branching[key] = bool(merged) or depends_on_the_way(request)
@@ -313,7 +313,7 @@ def ones_for(target: Any, type_: Array) -> Any:
     return np.ones(target.shape, type_.dtype, order="F" if type_.layout == "F" else "C")
 
 
-def alike(target: Any, value: Any, whole: Any = None) -> bool:
+def agree(target: Any, value: Any, whole: Any = None) -> bool:
     """Whether the program gives what the block gave: the safety net for what lowering cannot see.
 
     whole  what is complex, for one of its parts: its size is the measure
@@ -349,7 +349,7 @@ def _check_rounding(
     except Exception:  # noqa: BLE001  a little off, the program may go where it raises
         allowed = [0.0] * len(values)
     for one, value, margin in zip(wanted, values, allowed, strict=False):
-        if alike(one.value, value, one.whole):
+        if agree(one.value, value, one.whole):
             continue
         ours, theirs = np.asarray(value), np.asarray(plain(one.value))
         if ours.shape == theirs.shape and np.all(np.abs(ours - theirs) <= margin):

@@ -1,7 +1,7 @@
 """Generated functions that answer a gradient like one that was asked for before.
 
 A block in a loop is asked the same question in every iteration: the gradient of the value that it left
-under this name, by these inputs.  Where every object of the block has one meaning (`object_collectors.py`),
+under this name, by these inputs.  Where every object of the block is one value (`object_collectors.py`),
 one comparison by identity per target and source tells that the question is the same.  Then its
 answer is one call of the compiled derivative, and straight code around it.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
-from tapec.tape.answers.gradients import GradientCall, Shaped, alike, ones_for, request_of
+from tapec.tape.answers.gradients import GradientCall, Shaped, agree, ones_for, request_of
 from tapec.tape.answers.targets_and_sources import source_names, target_name
 from tapec.tape.derivatives.connectivity import settled
 from tapec.tape.objects.snapshots import snapshot
@@ -23,10 +23,10 @@ from tapec_runtime.variables import Variable
 if TYPE_CHECKING:
     from tapec.tape.answers.recording import Recording
 
-# what a reply gives for another question
+# what an answer gives for another question
 ANOTHER = object()
 # questions per plan; a loop asks one, a persistent tape a few
-REPLIES = 8
+ANSWERS_PER_PLAN = 8
 _KINDS = (float, np.float64, np.float32, np.ndarray, Variable)
 
 
@@ -36,20 +36,20 @@ class _Unknown(Exception):
 
 def known_answer(recording: Recording, target: Any, sources: Any) -> Any:
     """The answer to a question that was asked of an earlier run of the block; ANOTHER if it is a new one."""
-    for reply in recording.plan.replies:
-        found = reply(target, sources, recording.objects, recording.values, recording.left)
+    for answer in recording.plan.answers:
+        found = answer(target, sources, recording.objects, recording.values, recording.left)
         if found is not ANOTHER:
             return found
     return ANOTHER
 
 
 def learn(recording: Recording, target: Any, sources: Any, jit: bool | None) -> None:
-    """Keep a reply to a question that was just answered, if it can be one."""
+    """Keep an answer to a question that was just answered, if it can be one."""
     plan = recording.plan
-    if recording.left is None or len(plan.replies) + plan.unknown >= REPLIES:
+    if recording.left is None or len(plan.answers) + plan.unknown >= ANSWERS_PER_PLAN:
         return
     try:
-        made = _Reply(recording, target, sources)
+        made = _AnswerText(recording, target, sources)
     except _Unknown:
         plan.unknown += 1
         return
@@ -59,10 +59,10 @@ def learn(recording: Recording, target: Any, sources: Any, jit: bool | None) -> 
         run = program.patiently
     if run is not None:
         # the latest first: it is the one most likely to be asked again
-        plan.replies = (made.function(run), *plan.replies)
+        plan.answers = (made.function(run), *plan.answers)
 
 
-class _Reply:
+class _AnswerText:
     """Lines under construction.
 
     The function takes target and sources as the user gives them, the objects that were inputs of the
@@ -71,7 +71,7 @@ class _Reply:
 
     def __init__(self, recording: Recording, target: Any, sources: Any) -> None:
         self.recording, self.plan = recording, recording.plan
-        self.namespace: dict[str, Any] = {"ANOTHER": ANOTHER, "alike": alike}
+        self.namespace: dict[str, Any] = {"ANOTHER": ANOTHER, "agree": agree}
         self.lines: list[str] = []
         self.places = {id(obj): f"l{k}" for k, obj in enumerate(recording.left or ())}
         # what is an input is found there: its type has been checked when the block was entered
@@ -164,7 +164,7 @@ class _Reply:
         for (text, one, _), value in zip(self.pairs, values, strict=False):
             # equal numbers need no second look; of others it is asked why they differ
             differ = "" if isinstance(one, np.ndarray) else f"{value} != {text} and "
-            self.lines.append(f"if {differ}not alike({text}, {value}): return ANOTHER")
+            self.lines.append(f"if {differ}not agree({text}, {value}): return ANOTHER")
         entries = []
         for (_, one), places in zip(self.sources, call.adjoints, strict=True):
             if places is None:
@@ -184,9 +184,9 @@ class _Reply:
         if any("known" in line for line in self.lines):
             body.append("known = {*map(id, objects), *map(id, left)}")
         body += [*self.lines, f"return {self.answer.format(*entries)}"]
-        text = "def reply(target, sources, objects, inputs, left):\n" + "\n".join(f"    {line}" for line in body) + "\n"
-        exec(compile(text, "<tapec reply>", "exec"), self.namespace)
-        return self.namespace["reply"]
+        text = "\n    ".join(["def answer(target, sources, objects, inputs, left):", *body]) + "\n"
+        exec(compile(text, "<tapec answer>", "exec"), self.namespace)
+        return self.namespace["answer"]
 
     def _input(self, name: str) -> str:
         plan = self.plan

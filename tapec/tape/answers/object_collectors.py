@@ -1,8 +1,8 @@
-"""The generated function that collects what a block has left, where every object has one meaning.
+"""The generated function that collects what a block has left, where every object is one value.
 
-A block that is met again leaves the same structure behind.  Its picture, written out as straight
-code, finds the objects in a fixed order.  The function gives None where reality differs from the
-picture in anything that decides about names, and where one object goes by two names: the walk of
+A block that is met again leaves the same structure behind.  The values that the plan ends with, written out as straight
+code, find the objects in a fixed order.  The function gives None where reality differs from the
+plan in anything that decides about names, and where one object goes by two names: the walk of
 `object_names.py` then tells what each object is, or that this cannot be told.
 """
 
@@ -17,7 +17,7 @@ from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, Sym
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Type
 from tapec.tape.answers.object_names import attribute_of
-from tapec.tape.plan.tape_plan import Meant, TapePlan
+from tapec.tape.plan.tape_plan import AtomOrPair, TapePlan
 
 # what a tape may be asked for
 _NUMBERS = (float, complex, np.inexact, np.ndarray)
@@ -27,7 +27,7 @@ _CONTAINERS = (*_NUMBERS, list, tuple, dict, deque)
 _DICTS = (dict, OrderedDict)
 
 
-class Harvest(NamedTuple):
+class ObjectCollector(NamedTuple):
     """How a plan's leftovers are collected.
 
     collect  (the frame's variables, the inputs' objects, the live lists) -> the objects, or None
@@ -35,34 +35,34 @@ class Harvest(NamedTuple):
     """
 
     collect: Any
-    atoms: tuple[Meant, ...]
+    atoms: tuple[AtomOrPair, ...]
 
 
 class _Unforeseen(Exception):
-    """The picture holds something whose names only the general walk can find."""
+    """The plan ends with something whose names only the general walk can find."""
 
 
-def harvest(plan: TapePlan) -> Harvest | None:
+def collector_for(plan: TapePlan) -> ObjectCollector | None:
     """The function for a plan; None where the general walk is needed every time."""
     if plan.escapes or plan.raised:
         return None
-    picture = _Picture(plan)
+    text = _CollectorText(plan)
     try:
         for place, (leaf, atom) in enumerate(zip(plan.leaves, plan.leaf_atoms, strict=True)):
             if isinstance(atom, tuple):
-                picture.pair(atom, f"o{place}")
+                text.pair(atom, f"o{place}")
             elif atom is not None:
-                picture.number(atom, plan.types[leaf.name], f"o{place}")
+                text.number(atom, plan.types[leaf.name], f"o{place}")
         for name, value in plan.final.items():
-            picture.value(value, f"variables[{name!r}]")
+            text.value(value, f"variables[{name!r}]")
         for place, (_, contents) in enumerate(plan.lists):
-            picture.value(contents, f"h{place}")
+            text.value(contents, f"h{place}")
     except _Unforeseen:
         return None
-    return Harvest(picture.function(len(plan.leaves), len(plan.lists)), tuple(picture.atoms))
+    return ObjectCollector(text.function(len(plan.leaves), len(plan.lists)), tuple(text.atoms))
 
 
-class _Picture:
+class _CollectorText:
     """Lines under construction."""
 
     def __init__(self, plan: TapePlan) -> None:
@@ -72,7 +72,7 @@ class _Picture:
             "NUMBERS": _NUMBERS, "CONTAINERS": _CONTAINERS, "DICTS": _DICTS, "LISTS": (list, deque),
             "attribute_of": attribute_of,
         }  # fmt: skip
-        self.atoms: list[Meant] = []
+        self.atoms: list[AtomOrPair] = []
         self.results: list[str] = []
         # where each object was found first, by what makes it one
         self.first: dict[Any, str] = {}
@@ -99,7 +99,7 @@ class _Picture:
         self.lines.append(f"if not ({condition}): return None")
 
     def value(self, value: Any, text: str) -> None:
-        """The lines for a value of the picture and the object that `text` finds."""
+        """The lines for a value that the plan ends with and the object that `text` finds."""
         match value:
             case Sym(atom=atom, type=type_):
                 found = self.fetched(text)
@@ -157,7 +157,7 @@ class _Picture:
             self.value(contents.values[0], text)
 
     def _first(self, value: Any, found: str) -> bool:
-        """Whether a dict or object of the picture is met for the first time; it is one object everywhere."""
+        """Whether a dict or object of the plan is met for the first time; it is one object everywhere."""
         known = self.seen.setdefault(id(value), found)
         if known != found:
             self.needs(f"{found} is {known}")
@@ -183,7 +183,7 @@ class _Picture:
         self._one(tuple(names), names, found)
 
     def _one(self, same: Any, parts: list[Any], found: str) -> None:
-        """The lines that tell that `found` is the one object of its meaning."""
+        """The lines that tell that `found` is the one object of its value."""
         for part in parts:
             if self.owners.setdefault(part, same) != same:
                 # two values have a part in common
@@ -207,18 +207,18 @@ class _Picture:
         if lists:
             body.append(f"{', '.join(f'h{k}' for k in range(lists))}, = holders")
         body += self.lines
-        apart = list(self.first.values())
-        if len(apart) == 2:
-            body.append(f"if {apart[0]} is {apart[1]}: return None")
-        elif len(apart) > 2:
+        distinct = list(self.first.values())
+        if len(distinct) == 2:
+            body.append(f"if {distinct[0]} is {distinct[1]}: return None")
+        elif len(distinct) > 2:
             # objects that are alive have identities of their own
-            ids = ", ".join(f"id({found})" for found in apart)
-            body.append(f"if len({{{ids}}}) != {len(apart)}: return None")
+            ids = ", ".join(f"id({found})" for found in distinct)
+            body.append(f"if len({{{ids}}}) != {len(distinct)}: return None")
         body.append(f"return ({', '.join(self.results)}{',' if self.results else ''})")
         text = "def collect(variables, objects, holders):\n    try:\n"
         text += "\n".join(f"        {line}" for line in body)
         # a variable, key or attribute that is not there
         text += "\n    except (KeyError, IndexError, ValueError):\n        return None\n"
-        exec(compile(text, "<tapec leaving>", "exec"), self.namespace)
+        exec(compile(text, "<tapec collector>", "exec"), self.namespace)
         return self.namespace["collect"]
 

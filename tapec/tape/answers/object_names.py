@@ -12,11 +12,11 @@ import numpy as np
 from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.objects.block_inputs import InputLeaf
-from tapec.tape.plan.tape_plan import Meant, TapePlan
+from tapec.tape.plan.tape_plan import AtomOrPair, TapePlan
 from tapec_runtime.variables import Variable
 
 
-def atoms_of(meant: Meant | None) -> tuple[Atom, ...]:
+def atoms_of(meant: AtomOrPair | None) -> tuple[Atom, ...]:
     """The names and literals of what an object means: one, or those of both parts of what is complex."""
     return () if meant is None else meant if isinstance(meant, tuple) else (meant,)
 
@@ -33,10 +33,10 @@ class ObjectNames:
 
     def __init__(self, order: dict[str, int]) -> None:
         self.order = order
-        self.of: dict[int, Meant | None] = {}
+        self.of: dict[int, AtomOrPair | None] = {}
         self.held: dict[int, Any] = {}
         self.kept: list[Any] = []
-        self.taken: list[tuple[tuple[Meant | None, ...], tuple[Any, ...]]] = []
+        self.taken: list[tuple[tuple[AtomOrPair | None, ...], tuple[Any, ...]]] = []
         self.doubtful: set[int] = set()
         self.objects: dict[Atom, int] = {}
         self.twins: set[int] = set()
@@ -46,8 +46,10 @@ class ObjectNames:
         self.lost: dict[int, Any] = {}
         self.reasons: dict[int, str] = {}
 
-    def take(self, plan: TapePlan, objects: tuple[Any, ...], atoms: tuple[Meant, ...], left: tuple[Any, ...]) -> None:
-        """Name the inputs of a plan, and what it left where every object has one meaning (`object_collectors.py`)."""
+    def take(
+        self, plan: TapePlan, objects: tuple[Any, ...], atoms: tuple[AtomOrPair, ...], left: tuple[Any, ...]
+    ) -> None:
+        """Name the inputs of a plan, and what it left where every object is one value (`object_collectors.py`)."""
         of = self.of
         for leaf, name, obj in zip(plan.leaves, plan.leaf_atoms, objects, strict=True):
             key = id(obj)
@@ -107,7 +109,7 @@ class ObjectNames:
             self.again_imaginary.setdefault(id(obj), []).append(atom.id)
         self.objects.setdefault(atom, id(obj))
 
-    def note(self, obj: Any, atom: Meant) -> None:
+    def note(self, obj: Any, atom: AtomOrPair) -> None:
         if self.taken:
             self._remember()
         key = id(obj)
@@ -126,15 +128,15 @@ class ObjectNames:
                     # which of the two was first is not known, unless one is an input
                     self.twins.add(owner)
 
-    def _stands_before(self, atom: Meant, known: Meant, obj: Any) -> bool:
+    def _stands_before(self, atom: AtomOrPair, known: AtomOrPair, obj: Any) -> bool:
         place, other = self._place(atom), self._place(known)
         # a variable that a tape which is entered again reads again goes by the name that it was read by first
         return place < other or (place == other and id(obj) not in self.again)
 
-    def _place(self, atom: Meant) -> int:
+    def _place(self, atom: AtomOrPair) -> int:
         return max(self.order.get(one.id, -1) if isinstance(one, Name) else -2 for one in atoms_of(atom))
 
-    def harvest(self, value: Any, obj: Any, heap: dict[Lst, Any], names: dict[str, str]) -> None:
+    def name_objects(self, value: Any, obj: Any, heap: dict[Lst, Any], names: dict[str, str]) -> None:
         """Walk a final value and the object that it stands for side by side; `names` renames atoms."""
         match value:
             case Sym(atom=Name(id=name)):
@@ -149,19 +151,19 @@ class ObjectNames:
             case MaybeNone() if obj is None:
                 pass
             case Maybe(value=inner) | MaybeNone(value=inner):
-                self.harvest(inner, obj, heap, names)
+                self.name_objects(inner, obj, heap, names)
             case Tup(items=items) if isinstance(obj, tuple) and len(obj) == len(items):
                 for item, inner_obj in zip(items, obj, strict=True):
-                    self.harvest(item, inner_obj, heap, names)
+                    self.name_objects(item, inner_obj, heap, names)
             case Lst() if isinstance(obj, list | deque) and value in heap:
-                self.harvest(heap[value], obj, heap, names)
+                self.name_objects(heap[value], obj, heap, names)
             case Items(values=values) if isinstance(obj, list | deque) and len(obj) == len(values):
                 for item, inner_obj in zip(values, obj, strict=True):
-                    self.harvest(item, inner_obj, heap, names)
+                    self.name_objects(item, inner_obj, heap, names)
             case Dct(cells=cells) if isinstance(obj, dict) and self._first(value, obj):
                 for key, cell in cells.items():
                     if cell in heap and key in obj:
-                        self.harvest(heap[cell].values[0], obj[key], heap, names)
+                        self.name_objects(heap[cell].values[0], obj[key], heap, names)
             case Instance(cells=cells) if type(obj) is value.cls and self._first(value, obj):
                 self._attributes(cells, obj, heap, names)
             case dict():
@@ -198,7 +200,7 @@ class ObjectNames:
         for name, cell in cells.items():
             held = attribute_of(obj, name)
             if cell in heap and (held is not None or isinstance(obj, dict | types.CellType)):
-                self.harvest(heap[cell].values[0], held, heap, names)
+                self.name_objects(heap[cell].values[0], held, heap, names)
 
 
 def attribute_of(obj: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from tapec.errors import LoweringError
 from tapec.syntax.core import Name
 from tapec.tape.answers.gradients import request_of
-from tapec.tape.answers.object_collectors import harvest
+from tapec.tape.answers.object_collectors import collector_for
 from tapec.tape.answers.object_names import ObjectNames, atoms_of
 from tapec.tape.answers.reentered_tape import joined
 from tapec.tape.block.watched_copies import latest
@@ -34,7 +34,7 @@ class Recording:
     holders  its live lists, dicts and objects, until it ends
     objects  the objects that were its inputs at entry
     values   what the inputs were
-    left     what the block left, in the order of `own.leaving`, where every object has one meaning
+    left     what the block left, in the order of `own.collector`, where every object is one value
     unnamed  why a value that the block made may have no name; empty if it has one
     """
 
@@ -116,7 +116,7 @@ class Recording:
         """The names of live objects."""
         if self.known is None:
             known = ObjectNames(self.plan.order)
-            atoms = () if self.left is None else self.own.leaving.atoms
+            atoms = () if self.left is None else self.own.collector.atoms
             known.take(self.own, self.objects, atoms, self.left or ())
             # whole, as other threads see it
             self.known = known
@@ -124,7 +124,7 @@ class Recording:
 
     # the end of the block
 
-    def harvest(self, frame: Any) -> None:
+    def name_left_objects(self, frame: Any) -> None:
         """Give every object that the block leaves behind its name in the residual program."""
         if frame is None or frame.f_code is not self.code:
             frame = self._own_frame(frame)
@@ -136,11 +136,11 @@ class Recording:
                 hint="compute what raises before the tape",
             )
         if plan.uses and self.known is None and frame is not None:
-            if plan.leaving is UNMADE:
-                plan.leaving = harvest(plan)
-            if plan.leaving is not None:
+            if plan.collector is UNMADE:
+                plan.collector = collector_for(plan)
+            if plan.collector is not None:
                 variables = frame.f_locals
-                self.left = plan.leaving.collect(variables, self.objects, self.holders)
+                self.left = plan.collector.collect(variables, self.objects, self.holders)
                 forget_variables(frame, variables)
                 if self.left is not None:
                     # names are found when they are asked for
@@ -156,7 +156,7 @@ class Recording:
     def returned(self, value: Any) -> None:
         """What the block returned."""
         if self.own.result is not None:
-            self.names.harvest(self.own.result, value, self.own.heap, self.mapping)
+            self.names.name_objects(self.own.result, value, self.own.heap, self.mapping)
             self.unnamed = ""
 
     def broken(self, frame: Any, trace: Any, error: BaseException) -> None:
@@ -210,12 +210,12 @@ class Recording:
         for name, value in plan.final.items():
             found = variables.get(name, module.get(name, _UNSET))
             if found is not _UNSET:
-                names.harvest(value, found, plan.heap, self.mapping)
+                names.name_objects(value, found, plan.heap, self.mapping)
         if frame is not None:
             forget_variables(frame, variables)
         held = {slot: obj for (slot, _), obj in zip(self.entered.lists, self.holders, strict=True)}
         for slot, contents in plan.lists:
-            names.harvest(contents, held[slot], plan.heap, self.mapping)
+            names.name_objects(contents, held[slot], plan.heap, self.mapping)
 
     def tracked(self) -> frozenset[int]:
         """The objects that depend on watched ones."""

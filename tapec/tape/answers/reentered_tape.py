@@ -37,7 +37,8 @@ def joined(
                 continue
             if id(obj) in names.doubtful:
                 raise LoweringError(
-                    f"the number {obj!r} has several meanings in the tape's blocks", hint="make it with tapec.constant"
+                    f"the number {obj!r} stands for several values in the tape's blocks",
+                    hint="make it with tapec.constant",
                 )
             known = latest(first.copies, atom.id)
             if first.types[known] != second.types[leaf.name]:

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenRows:
     """Rows that the block takes of a table: their name, and that of the array of their numbers."""
 
     rows: str
     indices: str
 
 
-def rows_of(plan: TapePlan, versions: tuple[str, ...]) -> tuple[Taken, ...]:
+def rows_of(plan: TapePlan, versions: tuple[str, ...]) -> tuple[TakenRows, ...]:
     """The rows that the block takes of a table; none if it uses it in another way, or inside a loop or branch."""
     if versions not in plan.taken_rows:
         plan.taken_rows[versions] = _rows_of(plan, versions)
     return plan.taken_rows[versions]
 
 
-def _rows_of(plan: TapePlan, versions: tuple[str, ...]) -> tuple[Taken, ...]:
+def _rows_of(plan: TapePlan, versions: tuple[str, ...]) -> tuple[TakenRows, ...]:
     at_the_top = {stmt.target: stmt.value for stmt in plan.block if isinstance(stmt, Assign)}
-    found: list[Taken] = []
+    found: list[TakenRows] = []
     for stmt in walk(plan.block):
         if not set(versions) & set(reads(stmt)):
             continue
@@ -54,7 +54,7 @@ def _rows_of(plan: TapePlan, versions: tuple[str, ...]) -> tuple[Taken, ...]:
         taken = plan.gathers.get(alias)
         if taken is None or alias not in at_the_top or taken[0] not in at_the_top or _overwritten(plan, alias, *taken):
             return ()
-        found.append(Taken(*taken))
+        found.append(TakenRows(*taken))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ from tapec.errors import LoweringError
 from tapec.syntax.core import Atom, Name
 from tapec.tape.answers.object_names import atoms_of
 from tapec.tape.derivatives.recomputed_values import followed
-from tapec.tape.plan.tape_plan import Meant, TapePlan
+from tapec.tape.plan.tape_plan import AtomOrPair, TapePlan
 from tapec_runtime.indexed_slices import IndexedSlices
 from tapec_runtime.variables import Variable, plain
 
@@ -74,7 +74,7 @@ def target_name(recording: Recording, target: Any) -> str | None:
     return _float_name(recording.plan, atom)
 
 
-def _meant_by(recording: Recording, target: Any) -> Meant | None:
+def _meant_by(recording: Recording, target: Any) -> AtomOrPair | None:
     key, names, plan = id(target), recording.names, recording.plan
     if names.doubtful and key in names.doubtful:
         _ambiguous(target)
@@ -145,7 +145,7 @@ def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
     return _names(plan, source, atom.id, names.again.get(key, ()))
 
 
-def _meant(recording: Recording, source: Any) -> Meant | None:
+def _meant(recording: Recording, source: Any) -> AtomOrPair | None:
     plan, names, key = recording.plan, recording.names, id(source)
     if names.doubtful and key in names.doubtful:
         _ambiguous(source)
@@ -224,7 +224,7 @@ def _lost(plan: TapePlan, why: str) -> None:
 
 def _ambiguous(value: Any) -> None:
     raise LoweringError(
-        f"the number {value!r} has several meanings in the tape's block",
+        f"the number {value!r} stands for several values in the tape's block",
         reason="Python shares equal floats, so that they cannot be told apart",
         hint="make it with tapec.constant",
     )

@@ -1,4 +1,4 @@
-"""Which value a call means by its text, where the object alone has several meanings.
+"""Which value a call means by its text, where the object alone stands for several values.
 
 Python shares floats: after `a = b = 2.0`, or where a literal stands twice, two variables are one
 object.  `tape.gradient(y, a)`, in the function of the tape's block and behind it, still says which
@@ -27,8 +27,8 @@ _QUESTIONS = ("gradient", "jacobian", "batch_jacobian")
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 
 
-def meant(recording: Recording, frame: Any, asked: Any, objects: list[Any], position: int) -> list[Any]:
-    """`objects`, the numbers of an argument, where doubtful ones are replaced by numbers of one meaning.
+def told_by_text(recording: Recording, frame: Any, asked: Any, objects: list[Any], position: int) -> list[Any]:
+    """`objects`, the numbers of an argument, where doubtful ones are replaced by numbers of one value.
 
     asked     the argument as it was given
     position  which argument of the call it is: 0 for the target, 1 for the sources
@@ -44,7 +44,7 @@ def meant(recording: Recording, frame: Any, asked: Any, objects: list[Any], posi
     argument = _argument(found, position)
     if argument is None:
         return objects
-    said = _Said(plan, between)
+    said = _ValuesByText(plan, between)
     texts = list(said.values(argument, asked))
     return [_told(recording, obj, atom) for obj, atom in zip(objects, texts, strict=True)]
 
@@ -60,7 +60,7 @@ def _told(recording: Recording, obj: Any, atom: Atom | None) -> Any:
     return fresh
 
 
-class _Said:
+class _ValuesByText:
     """The values that expressions stand for at the end of a block, by their text.
 
     bound   names that may have another value when the call is evaluated

@@ -54,7 +54,7 @@ _PARAMETERS = {
         "target", "source", "unconnected_gradients", "parallel_iterations", "experimental_use_pfor",
     ),
 }  # fmt: skip
-_FORMS = {"gradient": "gradient", "jacobian": "jacobian", "batch_jacobian": "batch"}
+_KINDS = {"gradient": "gradient", "jacobian": "jacobian", "batch_jacobian": "batch"}
 
 
 def answer(
@@ -62,7 +62,7 @@ def answer(
 ) -> Value:
     """Write what `tape.gradient`, `jacobian` or `batch_jacobian` gives."""
     given = dict(zip(_PARAMETERS[method], args, strict=False)) | kwargs
-    form = _FORMS[method]
+    kind = _KINDS[method]
     rows = given.get("indexed_slices", number(False))
     if not isinstance(rows, Sym) or rows.constant is not False:
         ev.fail(
@@ -72,20 +72,20 @@ def answer(
             hint="ask for the array",
         )
     region.ask(ev, node)
-    if form != "gradient":
+    if kind != "gradient":
         check_rows(region, ev, given, node)
-    asked = asked_targets(ev, given["target"], form, node)
+    asked = asked_targets(ev, given["target"], kind, node)
     found: list[Sym | Complex] = []
-    structure = sources(ev, given["source" if form == "batch" else "sources"], found, node)
-    zero = zero_policy(ev, given.get("unconnected_gradients", NONE), node) or form == "batch"
+    structure = sources(ev, given["source" if kind == "batch" else "sources"], found, node)
+    zero = zero_policy(ev, given.get("unconnected_gradients", NONE), node) or kind == "batch"
     weights = given.get("output_gradients", NONE)
     targets, chosen = weighted(ev, asked, weights, node)
-    if form == "batch":
+    if kind == "batch":
         check_batch(ev, asked[0], found, node)
-    shape = lead(asked[0]) if form != "gradient" else None
+    shape = lead(asked[0]) if kind != "gradient" else None
     # the rows of a complex target are the gradients of its real part
-    beside = targets[1:] if form != "gradient" else []
-    targets = targets[:1] if form != "gradient" else targets
+    beside = targets[1:] if kind != "gradient" else []
+    targets = targets[:1] if kind != "gradient" else targets
     by = [part for value in found for part in parts(value)]
     versions = tuple(names for value in found for names in source_names(region, ev, value, node))
     check_elements(region, ev, targets, by, node)
@@ -101,7 +101,7 @@ def answer(
         frozenset(with_copies(region.watched, ev.recomputed)),
         frozenset(region.stopped),
         frozenset(ev.copies),
-        form=form,
+        kind=kind,
         pairs=_pairs(found, versions),
     )
     if isinstance(ev.live, LiveObjects) and not ev.deciding:
@@ -125,14 +125,14 @@ def answer(
     also = connections(replace(request, targets=atoms[len(targets) :])) if beside else (False,) * len(by)
     halves: list[Value] = []
     for k, (value, positions) in enumerate(zip(by, derivative.adjoints, strict=True)):
-        entry = adjoint(ev, value, None if k in cut else positions, adjoints, zero or also[k], shape, form == "batch")
-        if form == "gradient":
+        entry = adjoint(ev, value, None if k in cut else positions, adjoints, zero or also[k], shape, kind == "batch")
+        if kind == "gradient":
             _note_extents(ev, value, entry)
         if k in flags and isinstance(entry, Sym):
             entry = MaybeNone(entry, flags[k])
         halves.append(entry)
     remaining = iter(halves)
-    entries = [joined_adjoint(ev, value, [next(remaining) for _ in parts(value)], shape, form == "batch")
+    entries = [joined_adjoint(ev, value, [next(remaining) for _ in parts(value)], shape, kind == "batch")
                for value in found]
     result: Value = structure(entries)
     return result

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from tapec.tape.block.tape_region import TapeRegion
 
 
-def asked_targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym | Complex]:
+def asked_targets(ev: Evaluator, value: Value, kind: str, node: Any) -> list[Sym | Complex]:
     """The numbers and arrays that are differentiated; of a Jacobian the only one."""
     value = present(ev, value)
-    if form != "gradient" and not isinstance(value, Sym | Complex):
+    if kind != "gradient" and not isinstance(value, Sym | Complex):
         ev.fail(UnsupportedType, f"a Jacobian of {describe(value)}: it has one target, a number or an array", node)
     found: list[Sym | Complex] = []
     numbers(ev, value, found, node)

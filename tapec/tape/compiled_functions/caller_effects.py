@@ -26,7 +26,7 @@ def effects(outcome: Outcome) -> list[str]:
     for changed, (obj, slot) in live.dicts.items():
         lines += _dict(outcome, obj, slot, changed)
     for obj, cells in live.objects.written.values():
-        holder = _holder(outcome, obj, live.recipe.owners.get(id(obj)))
+        holder = _holder(outcome, obj, live.guards.owners.get(id(obj)))
         lines += [f"{holder}.{name} = {_cell(outcome, cell)}" for name, cell in cells.items()]
     for obj, slot, cells in live.outer.values():
         holder = _holder(outcome, obj, slot if slot >= 0 else None)

@@ -42,7 +42,7 @@ class Outcome:
     """Collects the results of a program while the text is made that builds what the user gets.
 
     atoms    what the program returns: `results`
-    slots    the recipe's places of objects that are handed through: `extra`; `objects` are those of now
+    slots    the places in the guard of objects that are handed through: `extra`; `objects` are those of now
     lines    statements that make lists, dicts, objects and variables, each once
     """
 
@@ -141,7 +141,7 @@ class Outcome:
 
     def known(self, obj: Any) -> str:
         """An object that was known when the function was lowered."""
-        slot = self.live.recipe.owners.get(id(obj))
+        slot = self.live.guards.owners.get(id(obj))
         if isinstance(obj, Template):
             self.refuse("or stores text that only the run knows", "return the numbers, and make the text of them")
         if isinstance(obj, _PLAIN):

@@ -224,7 +224,7 @@ def _attempt(
 ) -> _Found:
     ev.prepare = prepare if options.fast else None
     # what is met again is reached from it
-    live.recipe.root(f)
+    live.guards.root(f)
     live.meet_again()
     ev.span = source.span(source.node)
     # that of the caller, which has no variables
@@ -259,9 +259,9 @@ def _attempt(
     if callees:
         program = replace(program, prelude=callees_text(program, lowered, options))
     enter = None
-    if live.recipe.complete:
+    if live.guards.complete:
         places = [leaf.slot for leaf in leaves]
-        enter = live.recipe.finish(places, outcome.slots, bool(live.objects.written))
+        enter = live.guards.finish(places, outcome.slots, bool(live.objects.written))
     live.check_writes(stored)
     live.check_callees()
     compiled = CompiledBody(

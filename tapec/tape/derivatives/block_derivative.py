@@ -57,8 +57,8 @@ class GradientRequest:
     watched    names that the tape watches
     stopped    copies behind which the tape sees constants
     copies     names that a watch or stop made; other plain copies mean the same object
-    apart      inputs that are told from every other value by identity
-    form       "gradient", "jacobian", or "batch" for the Jacobians of the examples of a batch
+    distinct   inputs that are told from every other value by identity
+    kind       "gradient", "jacobian", or "batch" for the Jacobians of the examples of a batch
     pairs      the names of both parts of each complex source
     """
 
@@ -70,8 +70,8 @@ class GradientRequest:
     watched: frozenset[str]
     stopped: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
-    apart: frozenset[str] = frozenset()
-    form: str = "gradient"
+    distinct: frozenset[str] = frozenset()
+    kind: str = "gradient"
     pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
 
 
@@ -141,7 +141,7 @@ def derive(
     }
     for name in wanted:
         if name in defined and name in reached:
-            _check_identity(name, body, request.copies, request.apart)
+            _check_identity(name, body, request.copies, request.distinct)
             cuts[name] = _cut(name, body, targets, emitter)
     block = (*body, Return(tuple(targets)))
     zeros = tuple((zero, name) for name, zero in cuts.items())
@@ -162,7 +162,7 @@ def derive(
     constants = request.constants & set(inputs)
     by = tuple(connected.values())
     packing = None
-    if packs and request.form != "batch":
+    if packs and request.kind != "batch":
         rolled = rerolled(function, set(inputs).intersection(packs), (frozenset(by),))
         if rolled is not None:
             function, sources = rolled.function, by
@@ -171,8 +171,8 @@ def derive(
     fuse = prepare is not None
     if prepare is not None:
         function = prepare(function, constants)
-    if request.form != "gradient":
-        batch = request.form == "batch"
+    if request.kind != "gradient":
+        batch = request.kind == "batch"
         independent = batch and _independent(function, by, constants)
         blocks = jacobian(function, by, constants, values=True, batch=batch, independent=independent, fuse=fuse)
         return DerivedProgram(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints, packing)
@@ -272,10 +272,10 @@ def originals(block: Block, copies: frozenset[str]) -> dict[str, str]:
     return found
 
 
-def other_name(name: str, body: Iterable[Stmt], apart: Collection[str]) -> tuple[str, Span | None] | None:
+def other_name(name: str, body: Iterable[Stmt], distinct: Collection[str]) -> tuple[str, Span | None] | None:
     """A value that a branch or loop may have left under `name`, and that is used by another name itself.
 
-    apart  names whose values are known to be others: the inputs that are told apart by identity
+    distinct  names whose values are known to be others: the inputs that are told from others by identity
     """
     stmts = list(walk(tuple(body)))
     copies: dict[str, list[Stmt]] = {}
@@ -295,7 +295,7 @@ def other_name(name: str, body: Iterable[Stmt], apart: Collection[str]) -> tuple
         if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name):
             continue
         original = first(stmt.value.id)
-        if original in apart or original == name:
+        if original in distinct or original == name:
             continue
         for other in stmts:
             plain = isinstance(other, Assign) and isinstance(other.value, Name)
@@ -304,11 +304,11 @@ def other_name(name: str, body: Iterable[Stmt], apart: Collection[str]) -> tuple
     return None
 
 
-def _check_identity(name: str, body: list[Stmt], copies: frozenset[str], apart: frozenset[str]) -> None:
+def _check_identity(name: str, body: list[Stmt], copies: frozenset[str], distinct: frozenset[str]) -> None:
     """A source that a branch or loop may have left as another value, which is used itself, is not known."""
     if name in copies:
         return
-    found = other_name(name, body, apart)
+    found = other_name(name, body, distinct)
     if found is not None:
         raise LoweringError(
             f"`{name}` may be the same value as `{found[0]}`, depending on a branch or loop",

@@ -50,19 +50,19 @@ class Restart(Exception):
 class InputLeaf:
     """An input of the residual program.
 
-    name   its core name
-    obj    the object at entry
-    slot   its place in the recipe
-    ident  whether the object's identity tells it from every other one
-    kept   whether the object is a variable, whose value is taken at entry
-    part   "real" or "imag" where the object is complex: it has two inputs, one after the other
+    name         its core name
+    obj          the object at entry
+    slot         its place in the guard
+    ident        whether the object's identity tells it from every other one
+    is_variable  whether the object is a variable, whose value is taken at entry
+    part         "real" or "imag" where the object is complex: it has two inputs, one after the other
     """
 
     name: str
     obj: Any
     slot: int
     ident: bool
-    kept: bool = False
+    is_variable: bool = False
     part: str = ""
 
 
@@ -100,7 +100,7 @@ class Shared:
 class Inputs(VariableVersions, OuterVariables, WholeNumbers):
     """What `LiveObjects` knows of objects that the block finds at entry.
 
-    values   by identity, `by_slot` by their places in the recipe: what stands for objects that were reached
+    values   by identity, `by_slot` by their places in the guard: what stands for objects that were reached
     kept     objects whose identities must not be given to others
     origins  by identity: how an object was reached
     tapes    by identity: what stands for a tape; `own` is that of the block
@@ -112,7 +112,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         self.pin = shared.pin
         self.entry = shared.variables
         self.globals = shared.globals
-        self.recipe = PlanGuards()
+        self.guards = PlanGuards()
         self.leaves: list[InputLeaf] = []
         self.values: dict[int, Value] = {}
         self.by_slot: dict[int, Value] = {}
@@ -145,13 +145,13 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         if type(obj).__module__.startswith("tapec.") and not hasattr(type(obj), "__tapec_tape__"):
             # such as a derivative, of which nobody sees what it was made of; not what stands for a tape
             inside = len(origin) == 3 and type(origin[1]).__module__.startswith("tapec.")
-            if not inside and self.recipe.access(obj, origin) is not None:
-                self.recipe.very(obj)
+            if not inside and self.guards.access(obj, origin) is not None:
+                self.guards.exactly(obj)
             return None
         rebound = self._rebound(obj, origin)
         if rebound is not None:
             return rebound
-        slot = self.recipe.access(obj, origin)
+        slot = self.guards.access(obj, origin)
         if slot is None:
             return None
         self.origins.setdefault(id(obj), origin)
@@ -161,7 +161,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
             if known is not None:
                 self.by_slot[slot] = known
         elif isinstance(obj, _IDENTITY):
-            self.recipe.same(slot, obj)
+            self.guards.same(slot, obj)
         for part in complex_arithmetic.parts(known):
             # what a variable holds is an input since it was met
             if isinstance(part, Sym) and not part.changing and isinstance(part.atom, Name):
@@ -169,37 +169,37 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         return known
 
     def _first(self, obj: Any, slot: int, origin: tuple[Any, ...]) -> Value | None:
-        recipe, label = self.recipe, str(origin[-1])
+        guards, label = self.guards, str(origin[-1])
         self.kept.append(obj)
         if hasattr(type(obj), "__tapec_tape__"):
-            recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
+            guards.guard(slot, f"type({{v}}) is {guards.constant(type(obj))}")
             return Static(self.tape(obj))
         if isinstance(obj, EXACT):
-            recipe.equal(slot, obj)
+            guards.equal(slot, obj)
             return None
         if isinstance(obj, Variable):
-            recipe.variable(slot, obj)
-            recipe.distinct.append(slot)
+            guards.variable(slot, obj)
+            guards.distinct.append(slot)
             return self._variable(obj, label, slot)
         if isinstance(obj, int | np.integer):
             return self._integer(obj, slot, origin)
         if isinstance(obj, float | np.floating):
-            recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
+            guards.guard(slot, f"type({{v}}) is {guards.constant(type(obj))}")
             if isinstance(obj, np.floating):
-                recipe.distinct.append(slot)
+                guards.distinct.append(slot)
             return self._leaf(obj, label, slot, number_type(obj), isinstance(obj, np.floating))
         if isinstance(obj, complex | np.complexfloating):
-            recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
+            guards.guard(slot, f"type({{v}}) is {guards.constant(type(obj))}")
             if isinstance(obj, np.complexfloating):
-                recipe.distinct.append(slot)
+                guards.distinct.append(slot)
             return self._complex(obj, label, slot, part_type(obj), isinstance(obj, np.complexfloating))
         if isinstance(obj, np.ndarray):
             return self._array(obj, label, slot)
         if type(obj) in (list, deque):
-            same = f"type({{v}}) is {recipe.constant(type(obj))} and len({{v}}) == {len(obj)}"
-            recipe.guard(slot, same + (f" and {{v}}.maxlen == {obj.maxlen}" if isinstance(obj, deque) else ""))
+            same = f"type({{v}}) is {guards.constant(type(obj))} and len({{v}}) == {len(obj)}"
+            guards.guard(slot, same + (f" and {{v}}.maxlen == {obj.maxlen}" if isinstance(obj, deque) else ""))
             return self._list(obj, slot)
-        recipe.structure(slot, obj)
+        guards.structure(slot, obj)
         if type(obj) in _DICTS and len(obj) <= _KEYS:
             return self._dict(obj, slot)
         return None
@@ -207,10 +207,10 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
     def _integer(self, obj: Any, slot: int, origin: tuple[Any, ...]) -> Value | None:
         own = origin[0] in ("name", "attribute", "item") and -(2**63) <= obj < 2**63
         if self.pin or not own or isinstance(origin[1], types.ModuleType | type):
-            self.recipe.equal(slot, obj)
+            self.guards.equal(slot, obj)
             return None
-        self.recipe.guard(slot, f"type({{v}}) is {self.recipe.constant(type(obj))}")
-        self.recipe.guard(slot, "-(2**63) <= {v} < 2**63")
+        self.guards.guard(slot, f"type({{v}}) is {self.guards.constant(type(obj))}")
+        self.guards.guard(slot, "-(2**63) <= {v} < 2**63")
         return self._leaf(obj, str(origin[-1]), slot, number_type(obj), False)
 
     def _complex(self, obj: Any, label: str, slot: int, type_: Scalar | Array, ident: bool) -> Complex | None:
@@ -271,10 +271,10 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         type_ = array_type(obj)
         if type_ is None:
             return None
-        self.recipe.array(slot, obj)
+        self.guards.array(slot, obj)
         if not self.overlays:
-            self.recipe.guard(slot, f"{{v}}.flags.writeable is {obj.flags.writeable}")
-        self.recipe.distinct.append(slot)
+            self.guards.guard(slot, f"{{v}}.flags.writeable is {obj.flags.writeable}")
+        self.guards.distinct.append(slot)
         if obj.dtype.kind == "c":
             return self._complex(obj, label, slot, type_, True)
         return self._leaf(obj, label, slot, type_, True)
@@ -289,7 +289,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         self.contents[made] = items
         self.values[id(obj)] = made
         self.lists.append((obj, slot, made))
-        self.recipe.distinct.append(slot)
+        self.guards.distinct.append(slot)
         return made
 
     def _dict(self, obj: dict[Any, Any], slot: int) -> Dct:
@@ -303,7 +303,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         self.contents[made] = items
         self.values[id(obj)] = made
         self.dicts[made] = obj, slot
-        self.recipe.distinct.append(slot)
+        self.guards.distinct.append(slot)
         return made
 
     def at_the_top(self, obj: Any) -> None:

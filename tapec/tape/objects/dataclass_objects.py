@@ -54,7 +54,7 @@ def fields_of(objects: Objects, value: Value, node: Any) -> Value:
     """`dataclasses.fields(value)`."""
     fields = _fields(objects, value, node)
     for field in fields:
-        objects.live.recipe.root(field)
+        objects.live.guards.root(field)
     return Tup(tuple(map(Static, fields)))
 
 

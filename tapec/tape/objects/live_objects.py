@@ -67,7 +67,7 @@ class LiveObjects(Inputs):
     def extent(self, name: str, axis: int) -> tuple[str, int] | int | None:
         """The first input with the extent of another one; 1 for that."""
         leaf = next((leaf for leaf in self.leaves if leaf.name == name), None)
-        if leaf is None or not isinstance(leaf.obj, np.ndarray) or leaf.kept:
+        if leaf is None or not isinstance(leaf.obj, np.ndarray) or leaf.is_variable:
             return None
         found = leaf.obj.shape[axis]
         equal = self.extents.setdefault(found, [])
@@ -106,23 +106,23 @@ class LiveObjects(Inputs):
             versions += [name_of(new[name]) for name in versions if name in new]
 
     def outcome(self, numbers: Any) -> list[tuple[int, Any]]:
-        """What live lists, dicts and objects hold now, by their places in the recipe."""
+        """What live lists, dicts and objects hold now, by their places in the guard."""
         lists = [(slot, numbers(self.ev.heap.get(made))) for _, slot, made in self.lists]
         dicts = [(slot, made) for made, (_, slot) in self.dicts.items()]
-        owners = self.recipe.owners
+        owners = self.guards.owners
         objects = [(owners.get(id(obj), -id(obj)), dict(cells)) for obj, cells in self.objects.written.values()]
         outer = [(slot, dict(cells)) for _, slot, cells in self.outer.values()]
         return [*lists, *dicts, *objects, *outer]
 
     def entry_values(self) -> dict[str, Any]:
         """What is known of variables from outside, and of attributes of objects that such variables hold."""
-        slots, found = self.recipe.slots, {}
+        slots, found = self.guards.slots, {}
         named = {slot: step for (kind, _, _, step), slot in slots.items() if kind in ("name", "module")}
         for (kind, owner, _, step), slot in slots.items():
             if kind in ("name", "module") and slot in self.by_slot:
                 found[step] = self.by_slot[slot]
             elif kind == "attribute" and owner in named:
-                cell = self.objects.cells.get((id(self.recipe.held[owner]), step))
+                cell = self.objects.cells.get((id(self.guards.held[owner]), step))
                 contents = self.ev.heap.get(cell) if cell is not None else None
                 value = contents.values[0] if isinstance(contents, Items) else self.by_slot.get(slot)
                 if value is not None:
@@ -143,7 +143,7 @@ class LiveObjects(Inputs):
         ev = self.ev
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
                       self.begun, self.claims, self.symbols, self.choices, self.given, self.entry, self.dicts,
-                      self.contents, self.outer, self.objects.written, self.recipe.held, self.recipe.owners,
+                      self.contents, self.outer, self.objects.written, self.guards.held, self.guards.owners,
                       ev.frames, ev.reads, ev.functions, ev.seen, ev.divided, ev.containers):
             table.clear()
         self.preload = []
@@ -233,27 +233,28 @@ class LiveObjects(Inputs):
     def may_vary(self, name: str) -> bool:
         if any(name in region.watched for region in self.begun):
             return True
-        return not any(leaf.name == name and not leaf.kept for leaf in self.leaves) and name not in self.ev.constants
+        is_input = any(leaf.name == name and not leaf.is_variable for leaf in self.leaves)
+        return not is_input and name not in self.ev.constants
 
     def same(self, left: Value, right: Value) -> bool | None:
-        apart = [Name(leaf.name) for leaf in self.leaves if leaf.ident and not leaf.kept]
+        distinct = [Name(leaf.name) for leaf in self.leaves if leaf.ident and not leaf.is_variable]
         if isinstance(left, Sym) and isinstance(right, Sym) and not (left.changing or right.changing):
-            return left.atom == right.atom if left.atom in apart and right.atom in apart else None
+            return left.atom == right.atom if left.atom in distinct and right.atom in distinct else None
         if not isinstance(left, Static) or not isinstance(right, Static):
             return super().same(left, right)
-        self.recipe.identical(left.obj, right.obj)
+        self.guards.identical(left.obj, right.obj)
         return left.obj is right.obj
 
     def asked(self, obj: Any) -> None:
         if not isinstance(obj, EXACT):
-            self.recipe.very(obj)
+            self.guards.exactly(obj)
 
     def unshadowed(self, function: Any, ident: str) -> None:
         # the frame itself stands in for a function
-        self.recipe.unshadowed(function if isinstance(function, types.FunctionType) else None, ident)
+        self.guards.unshadowed(function if isinstance(function, types.FunctionType) else None, ident)
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         return operator(self.objects, name, args, node)
 
     def changed(self, owner: Dct) -> None:
-        """What the block does to a dict is found again in the picture that it leaves."""
+        """What the block does to a dict is found again in the values that it leaves."""

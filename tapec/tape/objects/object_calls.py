@@ -125,11 +125,11 @@ class ObjectCalls:
         if cell is not None and cell in self.ev.heap:
             return True
         there = name in getattr(owner.obj, "__dict__", {}) or hasattr(type(owner.obj), name)
-        slot = self.live.recipe.owners.get(id(owner.obj))
+        slot = self.live.guards.owners.get(id(owner.obj))
         if slot is None:
-            self.live.recipe.complete = False
+            self.live.guards.complete = False
         else:
-            self.live.recipe.guard(slot, f"hasattr({{v}}, {name!r}) is {there}")
+            self.live.guards.guard(slot, f"hasattr({{v}}, {name!r}) is {there}")
         return there
 
     def _setattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
@@ -153,10 +153,10 @@ class ObjectCalls:
         """`id` of an object from outside: the program is then one of this object."""
         [value] = args
         obj = value.obj if isinstance(value, Static) else getattr(value, "variable", None)
-        slot = self.live.recipe.owners.get(id(obj))
+        slot = self.live.guards.owners.get(id(obj))
         if obj is None or slot is None:
             ev.fail(LoweringError, f"`id` of {describe(value)}", node, hint="use a name instead")
-        self.live.recipe.guard(slot, f"id({{v}}) == {id(obj)}")
+        self.live.guards.guard(slot, f"id({{v}}) == {id(obj)}")
         return number(id(obj))
 
     def _str(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:

@@ -14,12 +14,12 @@ class OuterVariables:
     """What `LiveObjects` knows of them.
 
     entry    the frame's variables at entry; `globals` if those are the module's
-    outer    by identity: a cell or module, its place in the recipe, and what is assigned there
+    outer    by identity: a cell or module, its place in the guard, and what is assigned there
     rebound  variables of the frame itself
     """
 
     ev: Evaluator
-    recipe: PlanGuards
+    guards: PlanGuards
     entry: dict[str, Any]
     globals: dict[str, Any] | None
     cell_names: frozenset[str]
@@ -60,10 +60,10 @@ class OuterVariables:
             self.rebound.add(ident)
             return
         if id(holder) not in self.outer:
-            place = self.recipe.owners.get(id(function), -1)
+            place = self.guards.owners.get(id(function), -1)
             reached = place >= 0 or path == "module"
-            slot = self.recipe.new(holder, path.format(place)) if reached else -id(holder)
-            self.recipe.complete = self.recipe.complete and reached
+            slot = self.guards.new(holder, path.format(place)) if reached else -id(holder)
+            self.guards.complete = self.guards.complete and reached
             self.outer[id(holder)] = holder, slot, {}
         cells = self.outer[id(holder)][2]
         cells.setdefault(key, Lst(ident))

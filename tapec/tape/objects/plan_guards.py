@@ -200,12 +200,12 @@ class PlanGuards:
             if id(left) in self.owners or id(right) in self.owners:
                 self.lines.append(f"if {self._named(left)} is {self._named(right)}: return None")
         elif not others:
-            self.very(left)
+            self.exactly(left)
 
     def _named(self, obj: Any) -> str:
         return f"v{self.owners[id(obj)]}" if id(obj) in self.owners else self.constant(obj)
 
-    def very(self, obj: Any) -> None:
+    def exactly(self, obj: Any) -> None:
         """An object that nothing else can stand in for, not even what is equal to it."""
         for slot in self.places.get(id(obj), ()):
             self.guard(slot, f"{{v}} is {self.constant(obj)}")
@@ -340,7 +340,7 @@ class PlanGuards:
         body = [*self.lines, f"return ({values}{',' if leaves else ''}), ({others}{',' if extra else ''})"]
         text = "def enter(variables, module):\n    try:\n" + "\n".join(f"        {line}" for line in body)
         text += "\n    except (KeyError, AttributeError, IndexError, TypeError, ValueError):\n        return None\n"
-        exec(compile(text, "<tapec recipe>", "exec"), self.namespace)
+        exec(compile(text, "<tapec plan guard>", "exec"), self.namespace)
         return self.namespace["enter"]
 
 

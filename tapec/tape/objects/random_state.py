@@ -50,7 +50,7 @@ class Draws:
 
     def __init__(self, ev: Evaluator, live: Any) -> None:
         self.ev, self.live = ev, live
-        # by identity: the generators, and their copies with the names that those have in the recipe
+        # by identity: the generators, and their copies with the names that those have in the guard
         self.originals: dict[int, Any] = {}
         self.twins: dict[int, tuple[Any, str]] = {}
 
@@ -67,7 +67,7 @@ class Draws:
         if not self.live.overlays and owner is np.random.mtrand._rand:
             # compiled code has a generator of its own behind NumPy's functions
             return None
-        ev, recipe = self.ev, self.live.recipe
+        ev, guards = self.ev, self.live.guards
         if ev.block is not ev.root or name in _CHANGES:
             ev.fail(
                 LoweringError,
@@ -85,10 +85,10 @@ class Draws:
         own, label = self.twins[id(owner)]
         if name == "seed":
             own.seed(*given, **named)
-            recipe.lines.append(f"{label}.seed(*{recipe.constant(given)}, **{recipe.constant(named)})")
+            guards.lines.append(f"{label}.seed(*{guards.constant(given)}, **{guards.constant(named)})")
             return NONE
         value = getattr(own, name)(*given, **named)
-        slot = recipe.new(value, f"{label}.{name}(*{recipe.constant(given)}, **{recipe.constant(named)})")
+        slot = guards.new(value, f"{label}.{name}(*{guards.constant(given)}, **{guards.constant(named)})")
         made = self.live.input(value, f"{name}", slot)
         if made is None:
             ev.fail(LoweringError, f"`{name}` of a random generator gives {type(value).__name__}", node)
@@ -104,31 +104,31 @@ class Draws:
                 node,
                 hint="make it before the tape",
             )
-        recipe = self.live.recipe
+        guards = self.live.guards
         generator = maker(*given)
-        recipe.new(generator, f"{recipe.constant(maker)}(*{recipe.constant(given)})")
+        guards.new(generator, f"{guards.constant(maker)}(*{guards.constant(given)})")
         return Static(generator)
 
     def drawn(self) -> list[tuple[Any, int | None, Any, int]]:
         """The generators that were drawn from: each with its place, its copy and the copy's place."""
-        owners = self.live.recipe.owners
+        owners = self.live.guards.owners
         return [
-            (self.originals[key], owners.get(key), own, self.live.recipe.new(own, label))
+            (self.originals[key], owners.get(key), own, self.live.guards.new(own, label))
             for key, (own, label) in self.twins.items()
         ]
 
     def _twin_name(self, owner: Any) -> str:
-        recipe = self.live.recipe
-        place = recipe.owners.get(id(owner))
+        guards = self.live.guards
+        place = guards.owners.get(id(owner))
         if place is None and owner in (np.random.mtrand._rand, getattr(random, "_inst", None)):
             # the generators of the modules are the same ones in every run
-            place = recipe.new(owner, recipe.constant(owner))
+            place = guards.new(owner, guards.constant(owner))
         if place is None:
-            recipe.complete = False
-            place = recipe.new(owner, "None")
+            guards.complete = False
+            place = guards.new(owner, "None")
         name = f"twin{len(self.twins)}"
-        recipe.namespace["twin"] = twin
-        recipe.lines.append(f"{name} = twin(v{place})")
+        guards.namespace["twin"] = twin
+        guards.lines.append(f"{name} = twin(v{place})")
         return name
 
     def _known(self, value: Value, node: Any) -> Any:

@@ -91,10 +91,10 @@ class Objects:
         if name in held or isinstance(found, PLAIN_DESCRIPTORS) or isinstance(obj, enum.Enum):
             return None
         if found is UNDEFINED and custom(type(obj), "__getattr__") is not None:
-            self.live.recipe.lacks(obj, name)
+            self.live.guards.lacks(obj, name)
             return self._fallback(Static(obj), name, node)
         if found is UNDEFINED and ev.deciding and isinstance(type(obj).__getattribute__, types.WrapperDescriptorType):
-            self.live.recipe.lacks(obj, name)
+            self.live.guards.lacks(obj, name)
             ev.fails(AttributeError, f"{type(obj).__name__!r} object has no attribute {name!r}", node)
         if found is UNDEFINED or hasattr(type(found), "__get__"):
             self._refuse(name, node)
@@ -119,7 +119,7 @@ class Objects:
             return None
         if held and custom(type(found), "__set__") is None:
             return None
-        self.live.recipe.described(cls, name, found)
+        self.live.guards.described(cls, name, found)
         self.ev.wrap(function, node, ("attribute", type(found), method))
         last = Static(cls) if stored is None else stored
         return self.ev.call_object(function, [Static(found), owner, last], {}, node)
@@ -133,7 +133,7 @@ class Objects:
     def _accessor(self, cls: type, name: str, part: str, function: Any, args: list[Value], node: Any) -> Value:
         """Call the function behind a property: another one in its place is another program."""
         if isinstance(function, types.FunctionType):
-            self.live.recipe.accessor(cls, name, part, function)
+            self.live.guards.accessor(cls, name, part, function)
         return self.ev.call_object(function, args, {}, node)
 
     def store(self, owner: Value, name: str, value: Value, node: Any, plainly: bool = False) -> None:
@@ -233,7 +233,7 @@ class Objects:
         ordinary = type(cls) in (type, abc.ABCMeta) and static_lookup(cls, "__new__") is object.__dict__["__new__"]
         if not ordinary or issubclass(cls, BaseException) or not cls.__flags__ & (1 << 9):
             return None
-        self.live.recipe.class_grown(cls)
+        self.live.guards.class_grown(cls)
         made = Instance(cls, {}, ev.block)
         fields = static_lookup(cls, "__dataclass_fields__")
         generated = isinstance(initialise, types.FunctionType) and initialise.__code__.co_filename == "<string>"

@@ -150,7 +150,7 @@ class VariableVersions:
     """
 
     ev: Evaluator
-    recipe: PlanGuards
+    guards: PlanGuards
     overlays: bool
     leaves: list[Any]
     scopes: list[Any]
@@ -327,11 +327,11 @@ class VariableVersions:
     def _isinstance(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         value, asked = args
         found = class_tests.isinstance_(ev, [self._itself(value), asked], kwargs, node)
-        slot = self.recipe.owners.get(id(value.obj)) if isinstance(value, Static) else None
+        slot = self.guards.owners.get(id(value.obj)) if isinstance(value, Static) else None
         kinds = class_tests.asked_of(ev, asked, node)
         # an abstract class says itself what its objects are, and learns of more
         if slot is not None and isinstance(found, Sym) and any(type(kind) is not type for kind in kinds):
-            self.recipe.guard(slot, f"isinstance({{v}}, {self.recipe.constant(kinds)}) is {found.constant}")
+            self.guards.guard(slot, f"isinstance({{v}}, {self.guards.constant(kinds)}) is {found.constant}")
         return found
 
     def _type(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
@@ -341,7 +341,7 @@ class VariableVersions:
         """The object of which a number, found at entry, is the value: the program is one of its class."""
         if not isinstance(value, Sym) or not isinstance(value.type, Scalar):
             return value
-        whole = (leaf for leaf in self.leaves if not leaf.kept and not leaf.part)
+        whole = (leaf for leaf in self.leaves if not leaf.is_variable and not leaf.part)
         return next((Static(leaf.obj) for leaf in whole if value.atom == Name(leaf.name)), value)
 
     def _constant(self, value: Value) -> Sym | Complex:
@@ -415,9 +415,9 @@ class VariableVersions:
         variable = owner.variable
         if name == "trainable":
             return number(variable.trainable)
-        slot = self.recipe.owners.get(id(variable))
+        slot = self.guards.owners.get(id(variable))
         if slot is not None:
-            self.recipe.guard(slot, f"{{v}}.name == {self.recipe.constant(variable.name)}")
+            self.guards.guard(slot, f"{{v}}.name == {self.guards.constant(variable.name)}")
         elif variable not in self.named:
             self.ev.fail(LoweringError, "the name of a variable that is made without one", node)
         return Static(variable.name)

@@ -180,7 +180,7 @@ def _attempt(
             if value is not None:
                 inner.env[name] = value
         elif not name.startswith("$") and name not in inner.outer:
-            live.recipe.absent(name, is_module)
+            live.guards.absent(name, is_module)
     places.bind_tape(ev, place, Static(region))
     marks: list[Mark] = []
     raised = left = False
@@ -219,9 +219,9 @@ def _attempt(
     result = numbers_of(live, inner.env[RETURN]) if RETURN in inner.env else None
     lists = live.outcome(lambda value: numbers_of(live, value))
     enter = None
-    if live.recipe.complete:
+    if live.guards.complete:
         places_of = [leaf.slot for leaf in live.leaves], [slot for slot, _ in lists]
-        enter = live.recipe.finish(*places_of, bool(live.objects.written))
+        enter = live.guards.finish(*places_of, bool(live.objects.written))
     written = frozenset(
         name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
     )

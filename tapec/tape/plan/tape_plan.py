@@ -29,7 +29,7 @@ UNMADE = object()
 
 Found = tuple["TapePlan", tuple[Any, ...], tuple[Any, ...]]
 # what an object means in the program: a name or literal, or those of both parts of what is complex
-Meant = Atom | tuple[Atom, Atom]
+AtomOrPair = Atom | tuple[Atom, Atom]
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class TapePlan:
     heap       what lists hold at the block's end
     final      what the block's variables hold at its end
     lists      the contents of the live lists at the block's end
-    leaving    how what the block leaves is collected where every object has one meaning; None if it cannot be
-    replies    functions that answer a gradient like one that was asked for; `unknown` counts questions
+    collector  how what the block leaves is collected where every object is one value; None if it cannot be
+    answers    functions that answer a gradient like one that was asked for; `unknown` counts questions
                that they cannot be made for
     result     what the block returns; None if it returns nothing or a value that a variable holds
     escapes    whether the block hands out values that no variable holds
@@ -129,8 +129,8 @@ class TapePlan:
         self.leaf_names = tuple(leaf.name for leaf in self.leaves)
         self.leaf_atoms = leaf_atoms(self.leaves)
         # made when the block is met again
-        self.leaving: Any = UNMADE
-        self.replies: tuple[Any, ...] = ()
+        self.collector: Any = UNMADE
+        self.answers: tuple[Any, ...] = ()
         self.unknown = 0
         # why values that it leaves in places which loops and branches fill cannot be followed
         self.undecided = ""
@@ -147,7 +147,7 @@ class TapePlan:
         if self._take is None:
             if not self.uses:
                 return tuple(snapshot(obj, leaf.part) for obj, leaf in zip(objects, self.leaves, strict=True))
-            self._take = taking([(leaf.kept, self.types[leaf.name], leaf.part) for leaf in self.leaves])
+            self._take = taking([(leaf.is_variable, self.types[leaf.name], leaf.part) for leaf in self.leaves])
         values: tuple[Any, ...] = self._take(objects)
         return values
 
@@ -240,9 +240,9 @@ def warn_of_many(what: str, code: types.CodeType, line: int, count: int) -> None
     )
 
 
-def leaf_atoms(leaves: tuple[InputLeaf, ...]) -> tuple[Meant | None, ...]:
+def leaf_atoms(leaves: tuple[InputLeaf, ...]) -> tuple[AtomOrPair | None, ...]:
     """What the objects of the inputs mean; None for the second input of a complex one."""
-    found: list[Meant | None] = [Name(leaf.name) for leaf in leaves]
+    found: list[AtomOrPair | None] = [Name(leaf.name) for leaf in leaves]
     for place, leaf in enumerate(leaves):
         if leaf.part == "imag":
             found[place - 1 : place + 1] = [(Name(leaves[place - 1].name), Name(leaf.name)), None]

@@ -23,9 +23,9 @@ ROUNDS = 5
 
 @pytest.fixture
 def answered(monkeypatch):
-    """How many gradients were answered by a reply."""
+    """How many gradients were answered by generated code."""
     count = [0]
-    made = known_answers._Reply.function
+    made = known_answers._AnswerText.function
 
     def function(self, program):
         answer = made(self, program)
@@ -37,7 +37,7 @@ def answered(monkeypatch):
 
         return counted
 
-    monkeypatch.setattr(known_answers._Reply, "function", function)
+    monkeypatch.setattr(known_answers._AnswerText, "function", function)
     return count
 
 
@@ -116,7 +116,7 @@ def test_a_float_with_two_meanings_after_floats_with_one():
             y = p * q * q
         asked.append((tape, y))
     assert asked[0][0].gradient(asked[0][1], 1.5) == 6.25
-    with pytest.raises(LoweringError, match="several meanings"):
+    with pytest.raises(LoweringError, match="several values"):
         # the text does not tell which one is meant
         asked[1][0].gradient(asked[1][1], [shared][0])
 
