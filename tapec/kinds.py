@@ -18,7 +18,7 @@ from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.lower import Lowered
 from tapec.frontend.source import parameters
 from tapec.frontend.values import Tup
-from tapec.optimise import alone_for, forms, prepare
+from tapec.optimise import alone_for, prepare, program_versions
 from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
@@ -188,7 +188,7 @@ def _gradient(asked: Asked) -> Program:
     core = made.checked(asked.lowered.function)
     if options.fast and options.memory is None:
         alike = None if asked.alike is None else (made.checked(asked.alike[0]), asked.alike[1])
-        several = forms(core, made.constants, alike)
+        several = program_versions(core, made.constants, alike)
     if asked.given is not None:
         shapes = made.structure.shapes(asked.given)
     if several is not None:

@@ -30,7 +30,7 @@ PACKED = frozenset({"grad", "value_and_grad", "jvp", "hvp", *JACOBIANS})
 # derivatives for arguments that are known while compiling, of one derivative
 _MOST = 32
 
-# makes the program for Numba argument types, or of several forms of it the one for given arguments
+# makes the program for Numba argument types, or of several versions of it the one for given arguments
 Build = Callable[[tuple[Any, ...], tuple[Any, ...] | None], Program]
 
 

@@ -90,7 +90,7 @@ class _Products:
 
 
 class _Form(NestMatrices):
-    """The second form of one nest."""
+    """The second version of one nest."""
 
     def statements(self) -> list[Stmt]:
         nest = self.nest

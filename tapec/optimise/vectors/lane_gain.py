@@ -13,7 +13,7 @@ length takes elements apart.
 
 Where the iterations of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more
 than it takes to copy what the loop reads, once.  Of few iterations a copy would be mostly empty, and copies of long
-loops leave the cache: the loop gets a second form for them.
+loops leave the cache: the loop gets a second version for them.
 
 Where elementary functions are called in loops that would run on vectors by themselves, what decides is how long those
 are: `short_loops` says which iteration counts have to be small.  Vectors leave most of a short loop over.
