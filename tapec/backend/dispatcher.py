@@ -30,7 +30,7 @@ from tapec.backend.derivative_base import (
     Build,
     Remade,
     call_structured,
-    made_ready,
+    compile_for,
     read_by,
     remake,
     source_of,
@@ -101,7 +101,7 @@ class Derivative(Remade, Dispatcher):
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
 
-    def anew(self) -> Derivative:
+    def uncompiled(self) -> Derivative:
         return Derivative(self.py_func, self._build_program, self._recipe, self._request)
 
     @compiling
@@ -121,7 +121,7 @@ class Derivative(Remade, Dispatcher):
             return self._overload(self._folded(tuple(nt.unliteral(one) for one in given)), None)
         found = types_of_all(arguments)
         if found is None or self._may_pack(found):
-            return call_structured(self, self._request, self._names, arguments, made_ready)
+            return call_structured(self, self._request, self._names, arguments, compile_for)
         folded = self._folded(found)
         whole = self._whole or any(isinstance(one, nt.Type) for one in arguments)
         return self._overload(folded, None if whole or folded != found else arguments)
@@ -201,7 +201,7 @@ class Derivative(Remade, Dispatcher):
     @compiling
     def program(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None = None) -> Program:
         """Run the pipeline for Numba argument types; `given` as for `_overload`."""
-        with jit.quiet():
+        with jit.without_advice():
             # Numba hands extra arguments over as one tuple
             if not self._variadic:
                 return self._build_program(types_, given)

@@ -163,8 +163,8 @@ def _harmless(cell: Any) -> bool:
     except ValueError:
         return True
     if isinstance(held, tuple | list | set | frozenset):
-        return all(_plain(item) or _told_by_name(item) for item in held)
-    return _plain(held) or _told_by_name(held)
+        return all(_plain(item) or _identified_by_name(item) for item in held)
+    return _plain(held) or _identified_by_name(held)
 
 
 def _found(module: str, qualname: str) -> Any:
@@ -181,7 +181,7 @@ def _package(obj: Any) -> str:
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
-def _told_by_name(obj: Any) -> bool:
+def _identified_by_name(obj: Any) -> bool:
     """Whether `obj` is a function or class of a trusted package, and not made of the user's."""
     if isinstance(obj, types.FunctionType | type):
         return trusted(obj)
@@ -322,7 +322,7 @@ class Walk:
             # which says that its module is Numba's
             self.feed("callback", of_callback(obj).__tapec_key__())
             self.value(callback)
-        elif _told_by_name(obj):
+        elif _identified_by_name(obj):
             self.feed("trusted", getattr(obj, "__module__", ""), getattr(obj, "__qualname__", obj.__name__))
         elif isinstance(obj, Dispatcher):
             self.feed("jitted")

@@ -55,8 +55,8 @@ def learn(recording: Recording, target: Any, sources: Any, jit: bool | None) -> 
         return
     program = made.call.program
     run = program.interpreted if jit is False else program.jitted
-    if run is None and program.long:
-        run = program.patiently
+    if run is None and program.is_long:
+        run = program.python_first
     if run is not None:
         # the latest first: it is the one most likely to be asked again
         plan.answers = (made.function(run), *plan.answers)

@@ -177,7 +177,7 @@ class Recording:
             )
         if not mark.simple:
             self.unnamed = f"the tape's block ended by {type(error).__name__} in line {line}, which may have made it"
-        self.plan = self.own = plan.upto(mark)
+        self.plan = self.own = plan.up_to(mark)
         self.names.order = self.plan.order
         self._harvest(frame, self.own)
 
@@ -191,7 +191,7 @@ class Recording:
                 hint="ask for it after the tape's block",
             )
         made = copy.copy(self)
-        made.plan = made.own = plan.upto(plan.pauses[self.pauses])
+        made.plan = made.own = plan.up_to(plan.pauses[self.pauses])
         self.pauses += 1
         made.known = self.names.copied(made.plan.order)
         made._harvest(frame, made.own)

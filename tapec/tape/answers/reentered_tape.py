@@ -53,7 +53,7 @@ def joined(
         if name not in mapping:
             mapping[name] = _free(name, first.types, taken)
     old, new = first.region, second.region
-    seen = new.seen_at(tuple(mapping[name] for name in new.watched))
+    seen = new.as_watched(tuple(mapping[name] for name in new.watched))
     # what the earlier block recorded on one way through it only, the program of both knows itself
     for name in new.inherited & inputs:
         seen.watched.pop(mapping[name], None)

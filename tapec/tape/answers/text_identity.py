@@ -46,10 +46,10 @@ def told_by_text(recording: Recording, frame: Any, asked: Any, objects: list[Any
         return objects
     said = _ValuesByText(plan, between)
     texts = list(said.values(argument, asked))
-    return [_told(recording, obj, atom) for obj, atom in zip(objects, texts, strict=True)]
+    return [_value_by_text(recording, obj, atom) for obj, atom in zip(objects, texts, strict=True)]
 
 
-def _told(recording: Recording, obj: Any, atom: Atom | None) -> Any:
+def _value_by_text(recording: Recording, obj: Any, atom: Atom | None) -> Any:
     names = recording.names
     if id(obj) not in names.doubtful or atom is None or not isinstance(obj, float):
         return obj

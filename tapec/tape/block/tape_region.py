@@ -81,7 +81,7 @@ class TapeRegion:
         """Whether the tape has an attribute."""
         return hasattr(self.kind() if self.kind is not None else self, name)
 
-    def seen_at(self, watched: tuple[str, ...]) -> TapeRegion:
+    def as_watched(self, watched: tuple[str, ...]) -> TapeRegion:
         """This tape as it was when it watched these names."""
         made = TapeRegion(self.persistent, self.automatic, self.kind)
         made.watched, made.inherited, made.stopped = dict.fromkeys(watched), self.inherited, self.stopped
@@ -176,7 +176,7 @@ class TapeRegion:
             if isinstance(part.atom, Name):
                 self.watched.setdefault(part.atom.id, None)
 
-    def observe(self, ev: Evaluator, value: Value, node: Any) -> None:
+    def watch_all(self, ev: Evaluator, value: Value, node: Any) -> None:
         """Watch a value, or every value in a structure."""
         match value:
             case VariableSym() | VariablePair():
@@ -193,17 +193,17 @@ class TapeRegion:
                 pass
             case Tup(items=items):
                 for item in items:
-                    self.observe(ev, item, node)
+                    self.watch_all(ev, item, node)
             case Lst():
                 contents = ev.heap[value]
                 for item in contents.values if isinstance(contents, Items) else (contents.buffer,):
-                    self.observe(ev, item, node)
+                    self.watch_all(ev, item, node)
             case Dct():
                 for key in dicts.keys_of(ev, value, node):
-                    self.observe(ev, dicts.get(ev, value, key, node), node)
+                    self.watch_all(ev, dicts.get(ev, value, key, node), node)
             case Static(obj=dict() as obj):
                 for key in obj:
-                    self.observe(ev, ev.wrap(obj[key], None, ("item", obj, key)), node)
+                    self.watch_all(ev, ev.wrap(obj[key], None, ("item", obj, key)), node)
             case Static() | Func() | Instance():
                 ev.fail(UsageError, f"only numbers, arrays and variables can be watched, not {describe(value)}", node)
             case _:
@@ -373,7 +373,7 @@ class _Bound:
             if not region.entered or region.end is not None:
                 return NONE
             for value in (*args, *kwargs.values()):
-                region.observe(ev, value, node)
+                region.watch_all(ev, value, node)
             return NONE
         if self.name == "reset":
             region.restart(ev, node)

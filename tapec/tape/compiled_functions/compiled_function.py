@@ -225,7 +225,7 @@ def _attempt(
     ev.prepare = prepare if options.fast else None
     # what is met again is reached from it
     live.guards.root(f)
-    live.meet_again()
+    live.reach_preloaded()
     ev.span = source.span(source.node)
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)

@@ -53,11 +53,11 @@ class WholeNumbers:
             return value
         if type(value) is Complex and not value.is_array:
             # an operation gives a new object, a call perhaps one of its arguments
-            return self.set_apart(value, before, kind in _ARITHMETIC)
+            return self.with_own_parts(value, before, kind in _ARITHMETIC)
         if isinstance(value, Sym) and isinstance(value.atom, Name) and value.atom in self.whole_parts:
             return self.own_part(value)
         if isinstance(value, Sym) and isinstance(value.type, Scalar) and _makes_a_number(node):
-            made = isinstance(value.atom, Const) or value.atom.id in self.made_since(before)
+            made = isinstance(value.atom, Const) or value.atom.id in self.names_since(before)
             return value if made else self.own_part(value)
         if kind is gast.Attribute and node.attr == "T" and isinstance(value, Sym | Complex):
             turned: Value = each(self.ev, value, lambda part: self.own_view(part, before))
@@ -66,24 +66,24 @@ class WholeNumbers:
 
     def own_view(self, part: Sym, before: int) -> Sym:
         """A view of an array under a name of its own: `.T` of a vector is another object."""
-        own = isinstance(part.atom, Name) and part.atom.id in self.made_since(before)
+        own = isinstance(part.atom, Name) and part.atom.id in self.names_since(before)
         return part if own else self.own_part(part)
 
-    def made_since(self, before: int) -> set[str]:
+    def names_since(self, before: int) -> set[str]:
         """The names behind the first `before`; inputs that an expression has reached are none of its results."""
         types_ = self.ev.types
         return {*islice(reversed(types_), max(len(types_) - before, 0))} - self.ev.fixed
 
     def new_number(self, value: Value, before: int) -> Value:
         """What an operation gives: an object of its own."""
-        return self.set_apart(value, before, True) if type(value) is Complex and not value.is_array else value
+        return self.with_own_parts(value, before, True) if type(value) is Complex and not value.is_array else value
 
-    def set_apart(self, value: Complex, before: int, new_object: bool) -> Complex:
+    def with_own_parts(self, value: Complex, before: int, new_object: bool) -> Complex:
         """A value with parts that are defined behind the first `before` names, unless it is an object that is known."""
         pair = value.re.atom, value.im.atom
         literal = all(isinstance(part, Const) for part in pair)
         if not literal and (new_object or pair not in self.pairs):
-            new = self.made_since(before)
+            new = self.names_since(before)
             re, im = (
                 part
                 if isinstance(part.atom, Name) and part.atom.id in new and part.atom not in self.whole_parts

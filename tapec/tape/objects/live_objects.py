@@ -83,7 +83,7 @@ class LiveObjects(Inputs):
 
     # mutable state
 
-    def meet_again(self) -> None:
+    def reach_preloaded(self) -> None:
         """Reach the objects whose state must exist from the beginning."""
         for obj, origin in self.preload:
             self.ev.wrap(obj, None, origin)

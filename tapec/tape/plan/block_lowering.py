@@ -156,7 +156,7 @@ def _attempt(
     region.variables.update((id(variable), None) for variable in tape.watched_variables())
     live.tapes[id(tape)] = live.own = region
     region.native = True
-    live.meet_again()
+    live.reach_preloaded()
     stmts = places.body(place)
     tree = tail_exits(stmts)
     names = assigned(tree)
@@ -353,9 +353,9 @@ def _keeps_identity(plan: TapePlan) -> bool:
     the program uses under another name.
     """
     for contents in plan.heap.values():
-        if isinstance(contents, Growing) or (isinstance(contents, Items) and _poisoned(Tup(contents.values))):
+        if isinstance(contents, Growing) or (isinstance(contents, Items) and _differs_in_kind(Tup(contents.values))):
             return False
-    if any(_poisoned(value) for value in plan.final.values()):
+    if any(_differs_in_kind(value) for value in plan.final.values()):
         return False
     leaves = {leaf.name for leaf in plan.leaves if leaf.ident}
     values = [*plan.final.values(), *(spec for _, spec in plan.lists)]
@@ -365,10 +365,10 @@ def _keeps_identity(plan: TapePlan) -> bool:
     return not any(other_name(name, plan.block, leaves) for name in held & in_loops)
 
 
-def _poisoned(value: Any) -> bool:
+def _differs_in_kind(value: Any) -> bool:
     """Whether a value differs in kind between the ways that meet."""
     differs = isinstance(value, Poison) and not isinstance(value, Unseen)
-    return differs or (isinstance(value, Tup) and any(_poisoned(item) for item in value.items))
+    return differs or (isinstance(value, Tup) and any(_differs_in_kind(item) for item in value.items))
 
 
 def _atoms(value: Any, heap: dict[Lst, Any]) -> list[Any]:

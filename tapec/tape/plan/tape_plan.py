@@ -172,12 +172,12 @@ class TapePlan:
         names = next((names for names in self.versions if names and names[0] == first), ())
         return versions_for(names, self.copies, self.region.watched, self.region.stopped)
 
-    def upto(self, mark: Mark) -> TapePlan:
+    def up_to(self, mark: Mark) -> TapePlan:
         """The plan of the block as far as `mark`."""
         key = id(mark)
         if key not in self.parts:
             block = self.block[: mark.length]
-            region = self.region.seen_at(mark.watched)
+            region = self.region.as_watched(mark.watched)
             defined = written_in(block) | {leaf.name for leaf in self.leaves}
             versions = tuple(tuple(v for v in names if v in defined) for names in self.versions)
             self.parts[key] = replace(

@@ -57,7 +57,7 @@ class CompiledDerivative:
     jitted: Any = None
 
     @property
-    def long(self) -> bool:
+    def is_long(self) -> bool:
         """Whether compilation takes seconds, for statements that as Python run in a millisecond."""
         return self.length > _LONG
 
@@ -67,8 +67,8 @@ class CompiledDerivative:
         self.uses += 1
         # an integer may be an iteration count
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
-        again = self.spent > self.length * _SECONDS_PER_STATEMENT if self.long else self.uses > 1
-        if jit or (jit is None and (again or not self.small or sizes > (_SMALL_IF_LONG if self.long else SMALL))):
+        again = self.spent > self.length * _SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
+        if jit or (jit is None and (again or not self.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL))):
             return _several(self.machine_code()(*arguments))
         start = time.perf_counter()
         try:
@@ -88,7 +88,7 @@ class CompiledDerivative:
             self.jitted = taking_inputs(self.derivative, compile_function(self.program))
         return self.jitted
 
-    def patiently(self, *arguments: Any) -> Any:
+    def python_first(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python until it has been used often."""
         return self(list(arguments), None)
 
