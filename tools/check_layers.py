@@ -43,6 +43,17 @@ LAYERS: Layers = (
 )
 # the folders of a layer that have layers among themselves
 ROOMS: dict[str, Layers] = {
+    "optimise": (
+        ("__init__",),
+        ("passes",),
+        ("contractions", "vectors"),
+        ("loops",),
+        ("shapes",),
+        ("buffers",),
+        ("simplify",),
+        ("driver", "rewriter"),
+        ("costs", "name_origins", "thread_flags", "vectorised_functions"),
+    ),
     "tape": (
         ("__init__",),
         ("answers", "compiled_functions", "custom_derivatives"),

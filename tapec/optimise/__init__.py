@@ -38,10 +38,11 @@ from tapec.optimise.simplify.exit_blocks import move_exits_behind_loops
 from tapec.optimise.simplify.index_tests import add_index_tests
 from tapec.optimise.simplify.non_finite_tests import add_non_finite_tests
 from tapec.optimise.simplify.stack_layouts import join_stack_layouts
+from tapec.optimise.thread_flags import has_threads, sequential
 from tapec.optimise.vectors.first_values_in_threads import initialise_in_threads
 from tapec.optimise.vectors.hidden_sizes import hide_sizes
 from tapec.optimise.vectors.outer_vectorisation import vectorise_outer_loops
-from tapec.optimise.vectors.parallel_loops import has_threads, on_threads, sequential
+from tapec.optimise.vectors.parallel_loops import on_threads
 from tapec.optimise.vectors.vector_report import remark_vectors
 from tapec.options import DEFAULT, Options
 from tapec.remarks import heard_by, is_heard

@@ -28,12 +28,12 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
+from tapec.optimise.buffers.covering_nests import Nests
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.contractions.tall_matrix_loops import InTranspose, TallMatrices
-from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.loops.loop_interchange import Interchange
 from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.remarks import remark
 from tapec.syntax.core import (

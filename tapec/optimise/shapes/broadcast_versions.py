@@ -27,8 +27,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.optimise import costs
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import FORMULA, Equal, Version, Versions, flat
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

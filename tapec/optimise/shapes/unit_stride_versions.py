@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scopes
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

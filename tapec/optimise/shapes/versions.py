@@ -18,8 +18,8 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.coalesce import under_names
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Const, Expr, Function, If, Name, Op, Raise, Return, Stmt, substitute
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 

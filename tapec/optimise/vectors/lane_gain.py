@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.lane_variance import Lanes
 from tapec.optimise import costs
+from tapec.optimise.vectorised_functions import VECTORISED
 from tapec.optimise.vectors.lane_packing import Packed
-from tapec.optimise.vectors.vector_math import VECTORISED
 from tapec.syntax.core import (
     Assign,
     Block,

@@ -23,8 +23,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import FORMULA, GuardResult
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, reads, walk, writes
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64

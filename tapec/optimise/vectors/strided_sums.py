@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -46,8 +46,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64, Type
-
-_CHEAP = frozenset({"+", "-", "*", "neg", "load", "max", "min"})
 
 
 def keep_scalar_sums(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -96,7 +94,7 @@ class _Strided:
                 case Assign(value=Op(fn="load", args=(_, *subs))):
                     rows += times * (Name(loop.var) in subs[:-1])
                 case Assign(value=Op(fn=fn)):
-                    work += times * operation_cost(fn)
+                    work += times * costs.operation_cost(fn)
         return rows >= costs.STRIDED_ROWS and work <= costs.STRIDED_WORK * rows
 
     def looked_up(self, loop: For) -> int | None:
@@ -114,7 +112,7 @@ class _Strided:
                     if not self.fresh.types[target].is_float and any(_moves(sub, moving) for sub in subs):
                         loaded[target] = place
                 case Assign(value=Op(fn=fn)):
-                    work += operation_cost(fn)
+                    work += costs.operation_cost(fn)
         return found[0] if found and work <= costs.STRIDED_WORK * len(found) else None
 
     def index_hidden(self, loop: For, place: int) -> For:
@@ -142,11 +140,6 @@ def sums(loop: For, types: dict[str, Type]) -> bool:
 def _moves(sub: Expr, moving: set[str]) -> bool:
     """Whether a subscript is another one in other iterations."""
     return not moving.isdisjoint(names_in(sub))
-
-
-def operation_cost(fn: str) -> int:
-    """What an operation on vectors costs, in additions."""
-    return 1 if fn in _CHEAP else costs.DIVISION if fn == "/" else costs.FUNCTION
 
 
 def _names(stmt: Assign) -> Iterator[str]:
