@@ -66,9 +66,18 @@ def test_the_package_itself_stands_above_its_parts(tree):
     assert "rules imports __init__" in complaint
 
 
-def test_imports_for_type_checkers_do_not_count(tree):
-    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tapec.frontend.lower import f"
-    assert tree({"tapec/syntax/core.py": source, "tapec/frontend/lower.py": ""}) == []
+ANNOTATIONS = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
+
+
+def test_an_upward_import_for_annotations_is_found(tree):
+    source = f"{ANNOTATIONS}from tapec.frontend.lower import f"
+    (complaint,) = tree({"tapec/syntax/core.py": source, "tapec/frontend/lower.py": ""})
+    assert "syntax imports frontend, which stands above it" in complaint
+
+
+def test_annotations_form_no_cycle(tree):
+    source = f"{ANNOTATIONS}from tapec.rules.b import f"
+    assert tree({"tapec/rules/a.py": source, "tapec/rules/b.py": "import tapec.rules.a"}) == []
 
 
 def test_the_runtime_imports_nothing_of_the_compiler(tree):

@@ -4,7 +4,7 @@
 
 A module may import what stands in its own layer or in a lower one; so it is among the folders of a layer that is
 divided itself, where different folders of one level import nothing of one another.  Imports inside functions
-count; those under `if TYPE_CHECKING:` do not.  The runtime package imports nothing of the compiler.
+count, and so do those for annotations, under `if TYPE_CHECKING:`; these alone may form a cycle.  The runtime package imports nothing of the compiler.
 """
 
 from __future__ import annotations
@@ -68,11 +68,12 @@ COMPILER, RUNTIME = "tapec", "tapec_runtime"
 
 @dataclass(frozen=True)
 class Import:
-    """One import statement's effect: a module that needs another one."""
+    """One import statement's effect: a module that needs another one, if only for annotations."""
 
     importer: str
     imported: str
     where: str
+    annotates: bool = False
 
 
 def modules(folder: Path) -> dict[str, Path]:
@@ -86,23 +87,21 @@ def imports(known: dict[str, Path]) -> list[Import]:
     found = []
     for name, path in known.items():
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        for node in statements(tree):
+        for node, annotates in statements(tree):
             for target in targets(node, name, known):
                 if target != name:
-                    found.append(Import(name, target, f"{path}:{node.lineno}"))
+                    found.append(Import(name, target, f"{path}:{node.lineno}", annotates))
     return found
 
 
-def statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The import statements that run."""
+def statements(tree: ast.AST, annotates: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements, and whether they are for annotations."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for alternative in node.orelse:
-                yield from statements(alternative)
+            yield node, annotates
         elif not isinstance(node, ast.expr):
-            yield from statements(node)
+            checked = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            yield from statements(node, annotates or checked)
 
 
 def targets(node: ast.Import | ast.ImportFrom, importer: str, known: dict[str, Path]) -> Iterator[str]:
@@ -172,7 +171,8 @@ def cycles(arrows: list[Import]) -> list[str]:
     """A sentence for a chain of imports that comes back to where it began."""
     graph: dict[str, set[str]] = {}
     for arrow in arrows:
-        graph.setdefault(arrow.importer, set()).add(arrow.imported)
+        if not arrow.annotates:
+            graph.setdefault(arrow.importer, set()).add(arrow.imported)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
