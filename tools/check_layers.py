@@ -3,8 +3,9 @@
     python -m tools.check_layers
 
 A module may import what stands in its own layer or in a lower one; so it is among the folders of a layer that is
-divided itself, where different folders of one level import nothing of one another.  Imports inside functions
-count, and so do those for annotations, under `if TYPE_CHECKING:`; these alone may form a cycle.  The runtime package imports nothing of the compiler.
+divided itself, where different folders of one level import nothing of one another.  Imports inside functions count,
+and so do those for annotations, under `if TYPE_CHECKING:`; only these may form a cycle.  The runtime package imports
+nothing of the compiler.
 """
 
 from __future__ import annotations
