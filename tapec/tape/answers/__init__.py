@@ -10,6 +10,6 @@
 | numbers that are one object but several values, told apart by the text of the call | `text_identity.py` |
 | the gradient or Jacobian, the check of the target's value, None or zero | `gradients.py` |
 | the same question again, answered by generated code | `known_answers.py` |
-| gradients of tables as `IndexedSlices`; which rows are taken, the frontend notes with the subscript | `row_gradients.py` |
-| `tape.explain_none` | `explain_none.py` |
+| gradients of tables as `IndexedSlices`, of rows that the frontend has noted at subscripts | `row_gradients.py` |
+| `GradientTape.explain`: why a gradient is None | `explain_none.py` |
 """

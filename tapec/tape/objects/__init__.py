@@ -17,7 +17,7 @@ block has run.
 | built-in functions on such objects: `getattr`, `super`, `id` | `object_calls.py` |
 | `global` and `nonlocal` variables that functions assign | `outer_variables.py` |
 | random generators | `random_state.py` |
-| `items`, `keys`, `values` and `get` of dicts; tapes of other blocks; values that may not be read | `object_standins.py` |
+| `items`, `keys`, `values`, `get` of dicts; tapes of other blocks; values that may not be read | `object_standins.py` |
 
 What lists, dicts and arrays do otherwise is lowered as everywhere, by `tapec/frontend/`.
 """
