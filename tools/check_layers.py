@@ -53,7 +53,8 @@ ROOMS: dict[str, Layers] = {
         ("buffers",),
         ("simplify",),
         ("driver", "rewriter"),
-        ("costs", "name_origins", "thread_flags", "vectorised_functions"),
+        ("name_origins", "thread_flags", "vector_operations"),
+        ("costs",),
     ),
     "tape": (
         ("__init__",),

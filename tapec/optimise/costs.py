@@ -12,7 +12,6 @@ DIVISION = 4  # a quotient, on vectors [fog]
 FUNCTION = 8  # an elementary function
 LATENCY = 4  # cycles until the result of an operation can be used [fog]
 LATENCIES = {"/": 14, "neg": 1, "ifelse": 2}  # of those that take another time [fog]
-_CHEAP = frozenset({"+", "-", "*", "neg", "load", "max", "min"})
 
 # iterations
 SHORT_LOOP = 8  # so few do not fill a vector of 512 bits twice
@@ -86,8 +85,3 @@ PATH_ADDITIONS = 2  # of what is chosen, that tell an optimal path
 CHUNKS = 16  # of a loop, at most
 CHUNK_ITERATIONS = 512  # of a short body, that are worth a chunk
 CHUNK_SUMS = 8  # elements of a sum, that are worth a chunk
-
-
-def operation_cost(fn: str) -> int:
-    """What an operation on vectors costs, in additions."""
-    return 1 if fn in _CHEAP else DIVISION if fn == "/" else FUNCTION

@@ -24,6 +24,7 @@ from dataclasses import replace
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
+from tapec.optimise.vector_operations import operation_cost
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
@@ -93,7 +94,7 @@ def suits_vectors(loop: For) -> bool:
 
 def _cost(stmt: Stmt) -> int:
     if isinstance(stmt, Assign):
-        return costs.operation_cost(stmt.value.fn) if isinstance(stmt.value, Op) else 0
+        return operation_cost(stmt.value.fn) if isinstance(stmt.value, Op) else 0
     return int(isinstance(stmt, Store))
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
 from tapec.optimise.shapes.slice_facts import SliceFacts
-from tapec.optimise.vectorised_functions import VECTORISED
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
 from tapec.remarks import remark
 from tapec.syntax.core import (

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.lane_variance import Lanes
 from tapec.optimise import costs
-from tapec.optimise.vectorised_functions import VECTORISED
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.optimise.vectors.lane_packing import Packed
 from tapec.syntax.core import (
     Assign,

@@ -26,6 +26,7 @@ from dataclasses import replace
 
 from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
+from tapec.optimise.vector_operations import operation_cost
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -94,7 +95,7 @@ class _Strided:
                 case Assign(value=Op(fn="load", args=(_, *subs))):
                     rows += times * (Name(loop.var) in subs[:-1])
                 case Assign(value=Op(fn=fn)):
-                    work += times * costs.operation_cost(fn)
+                    work += times * operation_cost(fn)
         return rows >= costs.STRIDED_ROWS and work <= costs.STRIDED_WORK * rows
 
     def looked_up(self, loop: For) -> int | None:
@@ -112,7 +113,7 @@ class _Strided:
                     if not self.fresh.types[target].is_float and any(_moves(sub, moving) for sub in subs):
                         loaded[target] = place
                 case Assign(value=Op(fn=fn)):
-                    work += costs.operation_cost(fn)
+                    work += operation_cost(fn)
         return found[0] if found and work <= costs.STRIDED_WORK * len(found) else None
 
     def index_hidden(self, loop: For, place: int) -> For:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.optimise.name_origins import Fresh
-from tapec.optimise.vectorised_functions import VECTORISED
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.remarks import remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Note, Op, Stmt, Store, walk
 from tapec.syntax.types import FLOAT64, Type

@@ -1,6 +1,8 @@
-"""Operations for which the runtime has a function that LLVM vectorises."""
+"""Operations on vectors: for which the runtime has a function that LLVM vectorises, and what they cost."""
 
 from __future__ import annotations
+
+from tapec.optimise import costs
 
 _NAMES = ("exp", "expm1", "log", "log1p", "sinh", "cosh", "tanh", "sin", "cos", "tan")
 
@@ -14,3 +16,9 @@ VECTORISED = {
     "tapec_runtime.polygamma": "tapec_runtime.digamma",
     **{f"np.{name}": f"tapec_runtime.{name}" for name in ("maximum", "minimum")},
 }
+_CHEAP = frozenset({"+", "-", "*", "neg", "load", "max", "min"})
+
+
+def operation_cost(fn: str) -> int:
+    """What an operation on vectors costs, in additions."""
+    return 1 if fn in _CHEAP else costs.DIVISION if fn == "/" else costs.FUNCTION
