@@ -24,8 +24,8 @@ from tapec import errors
 from tapec.frontend import complex_calls, imports, suspended
 from tapec.frontend.calls import dotted_name
 from tapec.frontend.constructs import WORDS
+from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.handlers import METHOD_HANDLERS, SPECIAL
-from tapec.frontend.lower import new_evaluator
 from tapec.frontend.operators import SIGNS
 from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC
@@ -183,7 +183,7 @@ def complex_functions() -> list[Any]:
 
 def page() -> str:
     """The text of docs/language.md."""
-    ev = new_evaluator()
+    ev = FullEvaluator()
     # the others have handlers for the blocks of tapes, where decisions are known
     statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys() - imports.STATEMENTS.keys()
     # written as `if` before it is read

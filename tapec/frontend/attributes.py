@@ -11,12 +11,19 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from tapec.errors import UndefinedName, UnsupportedType
-from tapec.frontend import allocation, argument_objects, complex_arithmetic, known, named_tuples, numba_types
+from tapec.frontend import (
+    allocation,
+    argument_objects,
+    broadcasting,
+    complex_arithmetic,
+    known,
+    named_tuples,
+    numba_types,
+)
 from tapec.frontend.call_arguments import DTYPES
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iterators import once
 from tapec.frontend.merge import note_roots
-from tapec.frontend.optional import present
 from tapec.frontend.values import (
     PART_OF,
     Caught,
@@ -39,6 +46,9 @@ from tapec.rules import arrays_shape
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
 
+# reductions that read each element once: they take an elementwise expression as it is
+READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
+
 
 class Flags(types.SimpleNamespace):
     """The `flags` of an array, which do not change."""
@@ -51,7 +61,7 @@ def attribute(ev: Evaluator, node: gast.Attribute) -> Value:
 def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
     if isinstance(owner, Caught):
         return Unseen(owner.reason, owner.name)
-    owner = present(ev, owner)
+    owner = ev.present(owner)
     if isinstance(owner, Static):
         return _static_attribute(ev, owner.obj, attr, node)
     if isinstance(owner, Record):
@@ -68,10 +78,10 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
     if isinstance(owner, Lazy) and attr in ("ndim", "dtype"):
         return number(owner.type.ndim) if attr == "ndim" else Static(np.dtype(owner.type.dtype))
     if isinstance(owner, Lazy) and attr in ("shape", "size"):
-        extents = ev.broadcast_of(owner).extents
+        extents = broadcasting.broadcast(ev, owner).extents
         return Tup(extents) if attr == "shape" else _product(ev, extents)
     if isinstance(owner, Lazy):
-        if attr in ev.lazy_methods:
+        if attr in READ_ONCE:
             return Method(owner, attr)
         owner = ev.materialise(owner)
     if isinstance(owner, Sym) and ev.live is not None:
@@ -99,9 +109,9 @@ def _complex_attribute(ev: Evaluator, owner: Any, attr: str, node: Any) -> Value
     if attr == "dtype":
         return Static(np.dtype(owner.type.dtype))
     if isinstance(owner, Lazy) and attr in ("shape", "size", "ndim"):
-        extents = ev.broadcast_of(owner).extents
+        extents = broadcasting.broadcast(ev, owner).extents
         return Tup(extents) if attr == "shape" else _product(ev, extents) if attr == "size" else number(len(extents))
-    if isinstance(owner, Lazy) and attr in ev.lazy_methods:
+    if isinstance(owner, Lazy) and attr in READ_ONCE:
         return Method(owner, attr)
     whole = ev.materialise(owner)
     assert isinstance(whole, Complex)

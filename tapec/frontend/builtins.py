@@ -9,6 +9,7 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import attributes, elementwise, iteration, operators
 from tapec.frontend.call_arguments import Args, Kwargs, extents
+from tapec.frontend.comprehension import listed
 from tapec.frontend.creation import as_array
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iterators import once, sources
@@ -65,7 +66,7 @@ def zip_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _same_lengths(ev: Evaluator, parts: tuple[Iteration, ...], node: Any) -> None:
     """Raise ValueError, when the program runs, where sequences are not equally long."""
-    lengths = [iteration.length(ev, part, node) for part in parts]
+    lengths = [iteration.iteration_length(ev, part, node) for part in parts]
     for length in lengths[1:]:
         differs = ev.known(ev.op("!=", lengths[0], length), node)
         if differs.constant is False:
@@ -85,7 +86,7 @@ def reversed_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(UnsupportedSyntax, f"`reversed` needs a sequence, not {describe(args[0])}", node, hint=hint)
     (sequence,) = sources(ev, args[:1], node)
     # counted here: a list may grow before the items are taken
-    return once(ev, "reversed", sequence, iteration.length(ev, sequence, node))
+    return once(ev, "reversed", sequence, iteration.iteration_length(ev, sequence, node))
 
 
 def ndindex(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -108,7 +109,7 @@ def _collection(ev: Evaluator, value: Value, node: Any) -> Value:
     if not isinstance(value, Iteration | Dct | Static):
         return value
     items = items_of(ev, value, node) if isinstance(value, Iteration) else known_items(ev, value, node)
-    return ev.listed(value, node) if items is None else Tup(items)
+    return listed(ev, value, node) if items is None else Tup(items)
 
 
 def min_max(fn: str) -> Any:
@@ -170,7 +171,7 @@ def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if items is not None:
         return new_list(ev, Items(items))
     if isinstance(value, Iteration):
-        return ev.listed(value, node)
+        return listed(ev, value, node)
     ev.fail(UnsupportedSyntax, f"cannot make a list of {describe(value)}", node)
 
 

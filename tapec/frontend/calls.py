@@ -26,17 +26,18 @@ from tapec.frontend import (
     ufuncs,
     vectorised,
 )
-from tapec.frontend.attributes import wrap
+from tapec.frontend.attributes import READ_ONCE, wrap
 from tapec.frontend.cached import call_cached, is_cached
+from tapec.frontend.comprehension import tested
 from tapec.frontend.context import is_manager, managed
 from tapec.frontend.detached import COPIES, detach
 from tapec.frontend.elementwise import repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.jitted import carried
+from tapec.frontend.opaque import primitive
 from tapec.frontend.opaque_calls import lowering_of, opaque_call
 from tapec.frontend.operators import at_once, before_calls
-from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items
 from tapec.frontend.source import undecorated
 from tapec.frontend.suspended import collected
@@ -53,6 +54,7 @@ from tapec.frontend.values import (
     Partial,
     Record,
     Static,
+    Sym,
     Tup,
     Value,
     describe,
@@ -66,9 +68,6 @@ from tapec.rules.internal import INTERNAL
 from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
 
 Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
-
-# reductions that read each element once: they take an elementwise expression as it is
-READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
 
 # what takes all that a generator expression gives before it does anything else
 _EXHAUST = dict.fromkeys(
@@ -91,7 +90,7 @@ def call(ev: Evaluator, node: gast.Call) -> Value:
     func = ev.expr(node.func)
     stops = _lookup({any: False, all: True}, func.obj) if isinstance(func, Static) else None
     if stops is not None and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp):
-        return ev.tested(node.args[0], stops)
+        return tested(ev, node.args[0], stops)
     args: list[Value] = []
     for position, arg in enumerate(node.args):
         if isinstance(arg, gast.Starred):
@@ -165,7 +164,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     handler = _lookup(ev.special, obj)
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
-            args = all_present(ev, args)
+            args = ev.all_present(args)
         known, title = _lookup(parameters.PARAMETERS, obj), dotted_name(obj).removeprefix("builtins.")
         parameters.check(ev, known, title, args, kwargs, node)
         parameters.check_needed(ev, obj, title, args, kwargs, node)
@@ -188,9 +187,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         args = [ev.materialise(ev.as_array(arg, node) if isinstance(arg, Lst) else arg) for arg in args]
         if dotted in STACKS and any(getattr(getattr(arg, "type", None), "ndim", 0) > 2 for arg in args):
             return call_library(ev, STACKS[dotted], args, {}, node)
-        return ev.primitive(dotted, plain(ev, all_present(ev, args)), node)
+        return primitive(ev, dotted, plain(ev, ev.all_present(args)), node)
     if dotted in INERT:
-        return ev.inert(dotted, plain(ev, all_present(ev, args)), kwargs, node)
+        return ev.inert(dotted, plain(ev, ev.all_present(args)), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return named_tuples.made(ev, obj, plain(ev, args), kwargs, node)
     if type(obj).__module__.startswith("numba.experimental.jitclass"):
@@ -346,7 +345,7 @@ def dotted_name(obj: Any) -> str:
 
 def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any = None) -> Value:
     """Inline a function of tapec's own library; messages then name the user's line."""
-    args = all_present(ev, args)
+    args = ev.all_present(args)
     if function.__name__.strip("_") not in READ_ONCE:
         args = plain(ev, args)
     elif is_scalar(args[0]):
@@ -381,6 +380,6 @@ def call_method(ev: Evaluator, func: Method, args: list[Value], kwargs: dict[str
     if result is not None:
         return result
     library = METHODS.get(func.name)
-    if library is not None and isinstance(func.owner, Lazy | Complex | ev.sym_class):
+    if library is not None and isinstance(func.owner, Lazy | Complex | Sym):
         return call_library(ev, library, [func.owner, *args], kwargs, node)
     ev.fail(UnsupportedFunction, f"{describe(func.owner)} has no method `{func.name}` that is supported", node)

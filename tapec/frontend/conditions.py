@@ -11,7 +11,6 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import complex_arithmetic, elementwise, run_text
 from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator
-from tapec.frontend.optional import present
 from tapec.frontend.values import (
     Complex,
     Dct,
@@ -38,7 +37,7 @@ from tapec.syntax.types import BOOL, Array, Scalar
 
 def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
     """Whether a value counts as true: a literal if that is known."""
-    value = present(ev, value) if isinstance(value, Unseen) else value
+    value = ev.present(value) if isinstance(value, Unseen) else value
     if ev.live is not None and isinstance(value, Static | Instance):
         for method in ("__bool__", "__len__"):
             own = ev.live.operator(method, [value], node)

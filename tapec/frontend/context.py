@@ -12,6 +12,7 @@ import gast
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedSyntax
+from tapec.frontend.assign import bind
 from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.suspended import Generator, drive
@@ -34,7 +35,7 @@ def _within(ev: Evaluator, node: gast.With, items: list[Any]) -> None:
         return
     result = _enter(ev, value, first.context_expr)
     if first.optional_vars is not None:
-        ev.bind_target(first.optional_vars, result, node)
+        bind(ev, first.optional_vars, result, node)
     try:
         _within(ev, node, rest)
     except Raised as error:
@@ -174,7 +175,7 @@ def _managed(ev: Evaluator, node: gast.With, value: Managed, item: Any, rest: li
         ended.append((False, False))
         inner, ev.frame = ev.frame, home
         if item.optional_vars is not None:
-            ev.bind_target(item.optional_vars, given, node)
+            bind(ev, item.optional_vars, given, node)
         _within(ev, node, rest)
         ended[0] = _resumed(ev)
         swallowed, ev.frame = False, inner

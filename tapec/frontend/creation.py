@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import allocation, elementwise, iteration, numba_types, stores
+from tapec.frontend import allocation, elementwise, indexing, numba_types, stores
 from tapec.frontend.call_arguments import Args, Kwargs, argument, dtype_of, extents
 from tapec.frontend.complex_arithmetic import common, lead, operation
 from tapec.frontend.detached import detach, perhaps_contiguous
@@ -143,7 +143,7 @@ def _holds_arrays(ev: Evaluator, value: Value) -> bool:
 def _array_of(ev: Evaluator, contents: Growing, node: Any) -> Any:
     """The elements of a list; those of a list of tuples as rows."""
     if not isinstance(contents.buffer, Tup):
-        return ev.call_library("copied", (iteration.list_view(ev, contents),))
+        return ev.call_library("copied", (indexing.list_view(ev, contents),))
     columns = [column(contents, k) for k in range(len(contents.buffer.items))]
     arrays = tuple(_array_of(ev, one, node) for one in columns if isinstance(one, Growing))
     return ev.call_object(np.stack, [Tup(arrays)], {"axis": number(1)}, node)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,6 @@ from tapec.frontend.allocation import allocate, dim, id_of, rank_of
 from tapec.frontend.broadcasting import Broadcast, broadcast, broadcast_into, value_rank
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import OpenLoop
-from tapec.frontend.optional import present
 from tapec.frontend.rings import shifted
 from tapec.frontend.values import (
     Complex,
@@ -65,7 +65,7 @@ def _with_complex(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any) ->
 
 
 def _operand(ev: Evaluator, arg: Value, node: Any) -> Value:
-    arg = present(ev, plain_number(arg))
+    arg = ev.present(plain_number(arg))
     if isinstance(arg, Sym | Lazy | Complex):
         return arg
     if isinstance(arg, Tup):
@@ -107,7 +107,7 @@ def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Any:
         assert isinstance(value.type, Array)
         return ev.assign(Op("load", (value.atom, *(i.atom for i in index))), value.type.element)
     assert isinstance(value, Lazy)
-    shape = ev.broadcast_of(value)
+    shape = broadcast(ev, value)
     return element_at(ev, value, index, shape)
 
 
@@ -165,8 +165,8 @@ def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadca
     """`np.where`: only the chosen side is computed, so the other one cannot spoil a derivative."""
     test = ev.truth(element_at(ev, value.args[0], index, shape))
     if is_complex(value):
-        sides = [lambda arg=arg: element_at(ev, arg, index, shape) for arg in value.args[1:]]
-        return complex_arithmetic.converted(ev, ev.select(test, *sides, None), value.type.dtype)
+        chosen, other = (functools.partial(element_at, ev, arg, index, shape) for arg in value.args[1:])
+        return complex_arithmetic.converted(ev, ev.select(test, chosen, other, None), value.type.dtype)
     type_ = value.type.element
     if all(isinstance(arg, Sym) and isinstance(arg.type, Scalar) for arg in value.args[1:]):
         first, second = (ev.cast(element_at(ev, arg, index, shape), type_) for arg in value.args[1:])

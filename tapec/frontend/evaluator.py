@@ -1,8 +1,7 @@
 """The evaluator's state, and how it writes core statements.
 
 `Evaluator` walks a function's tree with the types of its arguments at hand.  Structure is
-executed; numbers are named.  The handlers for each kind of node are in the modules beside this
-one and are joined in `lower.py`; they reach one another through the evaluator alone.
+executed; numbers are named.  `full_evaluator.py` has the table of the handlers for each kind of node.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from __future__ import annotations
 import builtins
 import keyword
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from types import FunctionType
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -22,9 +22,10 @@ from tapec.frontend.constructs import words
 from tapec.frontend.extent_sums import ExtentSums
 from tapec.frontend.folding import folded, unchanged
 from tapec.frontend.jitted import CompilerFlags, Jitted
-from tapec.frontend.open_blocks import OpenIteration
+from tapec.frontend.lowering_methods import LoweringMethods
+from tapec.frontend.open_blocks import OpenIf, OpenIteration
 from tapec.frontend.running import Decider, Live
-from tapec.frontend.source import FunctionSource
+from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.source_liveness import SourceLiveness
 from tapec.frontend.values import (
     ARGUMENT_TEXT,
@@ -34,6 +35,7 @@ from tapec.frontend.values import (
     MaybeNone,
     State,
     Sym,
+    Unseen,
     Value,
     describe,
     is_array,
@@ -105,8 +107,8 @@ class Frame:
         return made
 
 
-class Evaluator:
-    """Lowers one function, and everything that it calls, to core."""
+class Evaluator(LoweringMethods):
+    """The state of lowering one function, and everything that it calls, to core."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self.types: dict[str, Type] = {}
@@ -149,9 +151,6 @@ class Evaluator:
         self.trying = 0
         self.span: Span | None = None
         self.loops: list[Any] = []
-        self.expression_handlers: dict[type, Callable[[Evaluator, Any], Value]] = {}
-        self.statement_handlers: dict[type, Callable[[Evaluator, Any], None]] = {}
-        self.call_handler: Callable[..., Value] = None  # type: ignore[assignment]
         self.functions: dict[Any, FunctionSource] = {}
         self.reads: dict[tuple[Any, str], Any] = {}
         # attributes of objects that were read, by the object's id: the object and the value
@@ -197,51 +196,22 @@ class Evaluator:
         self.prepare: Prepare | None = None
         self.root = self.block
         self.empty_items = Items(())
-        # what the handlers call in one another; joined in lower.py
-        self.truth: Callable[..., Sym]
-        self.wrap: Callable[..., Value]
-        self.binary: Callable[..., Value]
-        self.select: Callable[..., Value]
-        self.compare: Callable[..., Value]
-        self.get_attribute: Callable[..., Value]
-        self.load: Callable[..., Value]
-        self.materialise: Callable[..., Any]
-        self.broadcast_of: Callable[..., Any]
-        self.branch: Callable[..., None]
-        self.bind_target: Callable[..., None]
-        self.named: Callable[..., Value]
-        self.iteration_length: Callable[..., Sym]
-        self.iteration_item: Callable[..., Value]
-        self.length: Callable[..., Sym]
-        self.known_items: Callable[..., tuple[Value, ...]]
-        self.list_view: Callable[..., Sym]
-        self.new_list: Callable[..., Value]
-        self.grow: Callable[..., Any]
-        self.extend_list: Callable[..., None]
-        self.listed: Callable[..., Value]
-        self.list_arithmetic: Callable[..., Value]
-        self.list_from_array: Callable[..., Any]
-        self.as_array: Callable[..., Sym]
-        self.matmul: Callable[..., Value]
-        self.primitive: Callable[..., Value]
-        self.inert: Callable[..., Value]
-        self.method: Callable[..., Value | None]
-        self.write_into: Callable[..., None]
-        self.call_object: Callable[..., Value]
-        self.apply: Callable[..., Value]
-        self.decorated: Callable[..., Value]
-        self.call_library: Callable[..., Any]
-        self.inline_library: Callable[..., Any]
-        self.tested: Callable[..., Value]
-        self.resolver: Callable[..., Callable[[str], Value | None]]
-        self.source_of: Callable[..., FunctionSource]
-        self.sym: Callable[[Value], Sym]
-        self.another: Callable[[], Evaluator]
         # the number that the last fresh name of a base ends in
         self.counts: dict[str, int] = {}
-        self.special: Mapping[Any, Any] = {}
-        self.lazy_methods: frozenset[str] = frozenset()
-        self.sym_class: type[Sym] = Sym
+
+    def another(self) -> Self:
+        """An evaluator for a function that is lowered apart, as a recursive one is."""
+        made = type(self)(frozenset(self.taken))
+        made.callees, made.prepare = self.callees, self.prepare
+        if self.live is not None:
+            self.live.lowered_apart(made)
+        return made
+
+    def source_of(self, function: FunctionType) -> FunctionSource:
+        """The source of a function, which is reached."""
+        source = source_of(function)
+        self.functions.setdefault(function, source)
+        return source
 
     # names
 
@@ -427,6 +397,30 @@ class Evaluator:
         if found is None:
             types = ", ".join(str(sym.type) for sym in syms)
             self.fail(TypeMismatch, f"`{fn}` does not accept ({types})", node, reason="Numba has no such operation")
+        return found
+
+    def present(self, value: Value) -> Value:
+        """`value` where a number or array is needed: what may be None raises, as arithmetic with None does."""
+        if isinstance(value, Unseen):
+            self.fail(TypeMismatch, f"`{value.name}` cannot be used here", reason=value.reason)
+        if not isinstance(value, MaybeNone):
+            return value
+        missing = self.op("not", Sym(value.present, BOOL))
+        side: list[Any] = []
+        outer, self.block = self.block, side
+        self.raise_("TypeError", "a gradient that is None here is used as a number")
+        self.block = outer
+        self.emit(OpenIf(missing.atom, side, [], self.span))
+        return value.value
+
+    def all_present(self, values: list[Value]) -> list[Value]:
+        """Arguments of a function that takes numbers and arrays."""
+        return [self.present(value) for value in values]
+
+    def sym(self, value: Value) -> Sym:
+        """A value that is a number or an array."""
+        found = self.present(value)
+        assert isinstance(found, Sym)
         return found
 
     def scalar(self, value: Value, node: Any = None) -> Sym:

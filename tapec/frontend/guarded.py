@@ -10,8 +10,10 @@ import functools
 
 import gast
 
+from tapec.frontend.assign import bind
 from tapec.frontend.branches import branch
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.iteration import iteration_item, iteration_length
 from tapec.frontend.iterators import NOTHING, taken
 from tapec.frontend.loop_carried import shape
 from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number
@@ -46,7 +48,7 @@ def guarded_for(ev: Evaluator, iteration: Iteration, node: gast.For, iterations:
     whole = taken(ev, iteration, node)
     if whole == NOTHING:
         return
-    total = ev.iteration_length(whole, node)
+    total = iteration_length(ev, whole, node)
     for k in range(iterations):
         place = number(k)
         branch(ev, ev.op("<", place, total), functools.partial(_iteration, ev, whole, place, node), lambda: None)
@@ -55,5 +57,5 @@ def guarded_for(ev: Evaluator, iteration: Iteration, node: gast.For, iterations:
 
 
 def _iteration(ev: Evaluator, iteration: Iteration, place: Sym, node: gast.For) -> None:
-    ev.bind_target(node.target, ev.iteration_item(iteration, place, node), node)
+    bind(ev, node.target, iteration_item(ev, iteration, place, node), node)
     ev.statements(node.body)

@@ -104,6 +104,8 @@ def method(
     ev: Evaluator, owner: Value, name: str, args: Args, kwargs: Kwargs, node: Any
 ) -> Value | None:
     """Methods that need more than the library."""
+    if ev.live is not None and (found := ev.live.method(owner, name, args, kwargs, node)) is not None:
+        return found
     if isinstance(owner, Lst | Dct) and (found := containers.method(ev, owner, name, args, kwargs, node)) is not None:
         return found
     if isinstance(owner, Lst):

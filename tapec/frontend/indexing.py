@@ -15,16 +15,25 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts, packed_lists, run_text
 from tapec.frontend.allocation import dim
-from tapec.frontend.complex_arithmetic import parts
+from tapec.frontend.complex_arithmetic import each, parts
 from tapec.frontend.elementwise import element
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.integer_checks import at_least
 from tapec.frontend.known import as_tuple
 from tapec.frontend.lists import column
 from tapec.frontend.open_blocks import OpenIf
-from tapec.frontend.optional import present
 from tapec.frontend.rings import goes_round
-from tapec.frontend.subscripts import expanded, gather, integer, is_advanced, is_element, load_at, subscripts_of, viewed
+from tapec.frontend.subscripts import (
+    expanded,
+    gather,
+    integer,
+    is_advanced,
+    is_element,
+    load_at,
+    subscripts_of,
+    view,
+    viewed,
+)
 from tapec.frontend.values import (
     Complex,
     Dct,
@@ -75,7 +84,7 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """`owner[index]`."""
     if isinstance(owner, Unseen):
         return owner
-    owner = present(ev, owner)
+    owner = ev.present(owner)
     if isinstance(index, Static) and isinstance(index.obj, Template):
         return _item_by_text(ev, owner, index.obj, node)
     if isinstance(owner, Tup):
@@ -309,7 +318,7 @@ def grown_item(ev: Evaluator, contents: Growing, index: Value, node: Any) -> Val
         columns = [column(contents, k) for k in range(len(contents.buffer.items))]
         items = tuple(grown_item(ev, one, index, node) for one in columns if isinstance(one, Growing))
         return Tup(items, contents.buffer.cls)
-    return load(ev, ev.list_view(contents), index, node)
+    return load(ev, list_view(ev, contents), index, node)
 
 
 def item_at(ev: Evaluator, buffer: Any, place: Sym) -> Value:
@@ -331,6 +340,17 @@ def list_place(ev: Evaluator, index: Value, count: Sym, node: Any) -> Sym:
     if place.type.dtype.startswith("uint") or at_least(ev, place, 0):
         return place
     return ev.op("ifelse", ev.op("<", place, number(0)), ev.op("+", count, place), place)
+
+
+def list_view(ev: Evaluator, contents: Growing) -> Any:
+    """The filled part of a growing list's buffer."""
+
+    def filled(buffer: Sym) -> Sym:
+        assert isinstance(buffer.atom, Name)
+        ev.list_memory |= ev.roots.get(buffer.atom.id, frozenset())
+        return view(ev, buffer, (Slice(None, contents.count, None),), None)
+
+    return each(ev, contents.buffer, filled)
 
 
 def _joined(ev: Evaluator, index: Value, columns: bool, node: Any) -> Value:

@@ -8,20 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend import allocation, dicts, indexing, run_text, subscripts
-from tapec.frontend.complex_arithmetic import each, lead
+from tapec.frontend import allocation, broadcasting, dicts, indexing, run_text
+from tapec.frontend.complex_arithmetic import lead
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.values import (
     Complex,
     Dct,
-    Growing,
     Instance,
     Items,
     Iteration,
     Lazy,
     Lst,
     PackedList,
-    Slice,
     Static,
     Stream,
     Sym,
@@ -34,7 +32,6 @@ from tapec.frontend.values import (
     number,
     with_keys,
 )
-from tapec.syntax.core import Name
 from tapec.syntax.types import Array
 
 # more iterations than any loop makes
@@ -87,7 +84,7 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
     ev.fail(UnsupportedSyntax, message, node, hint="loop over a range, an array or a tuple")
 
 
-def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
+def iteration_length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
     """How many items there are."""
     match iteration.kind:
         case "range":
@@ -95,7 +92,7 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
         case "items":
             return len_(ev, iteration.args[0], node)
         case "enumerate":
-            return length(ev, _inner(iteration), node)
+            return iteration_length(ev, _inner(iteration), node)
         case "reversed":
             return ev.scalar(iteration.args[1])
         case "count" | "cycle":
@@ -103,11 +100,11 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
         case "every":
             return _turns(ev, iteration, node)
         case "pairwise":
-            return ev.op("max", number(0), ev.op("-", length(ev, _inner(iteration), node), number(1)))
+            return ev.op("max", number(0), ev.op("-", iteration_length(ev, _inner(iteration), node), number(1)))
         case "chain":
             sum_ = number(0)
             for part in parts(iteration):
-                sum_ = ev.op("+", sum_, length(ev, part, node))
+                sum_ = ev.op("+", sum_, iteration_length(ev, part, node))
             return sum_
         case "filter":
             message = "how many items `filter` keeps is not known here"
@@ -117,7 +114,7 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
         case "flat":
             return ev.scalar(ev.get_attribute(iteration.args[0], "size", node))
         case "zip" | "map":
-            lengths = [length(ev, part, node) for part in parts(iteration)]
+            lengths = [iteration_length(ev, part, node) for part in parts(iteration)]
             result = lengths[0] if lengths else number(0)
             for other in lengths[1:]:
                 result = ev.op("min", result, other)
@@ -154,13 +151,13 @@ def _inner(iteration: Iteration) -> Iteration:
 def _turns(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
     """How many items there are from the one where `every` starts, in steps."""
     start, step = map(ev.scalar, iteration.args[1:])
-    left = ev.op("-", length(ev, _inner(iteration), node), start)
+    left = ev.op("-", iteration_length(ev, _inner(iteration), node), start)
     if step.constant != 1:
         left = ev.op("//", ev.op("+", left, ev.op("-", step, number(1))), step)
     return ev.op("max", number(0), left)
 
 
-def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
+def iteration_item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
     """The item of iteration `k`, counted from 0."""
     match iteration.kind:
         case "range":
@@ -179,22 +176,22 @@ def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
         case "enumerate":
             start = ev.scalar(iteration.args[1])
             count = k if start.constant == 0 else ev.op("+", start, k)
-            return Tup((count, item(ev, _inner(iteration), k, node)))
+            return Tup((count, iteration_item(ev, _inner(iteration), k, node)))
         case "reversed":
             last = ev.op("-", ev.scalar(iteration.args[1]), number(1))
-            return item(ev, _inner(iteration), ev.op("-", last, k), node)
+            return iteration_item(ev, _inner(iteration), ev.op("-", last, k), node)
         case "every":
             first, stride = iteration.args[1:]
-            return item(ev, _inner(iteration), ev.op("+", ev.op("*", k, stride), first), node)
+            return iteration_item(ev, _inner(iteration), ev.op("+", ev.op("*", k, stride), first), node)
         case "pairwise":
             after = ev.op("+", k, number(1))
-            return Tup(tuple(item(ev, _inner(iteration), place, node) for place in (k, after)))
+            return Tup(tuple(iteration_item(ev, _inner(iteration), place, node) for place in (k, after)))
         case "chain":
             return _chained_item(ev, parts(iteration), k, node)
         case "zip":
-            return Tup(tuple(item(ev, part, k, node) for part in parts(iteration)))
+            return Tup(tuple(iteration_item(ev, part, k, node) for part in parts(iteration)))
         case "map":
-            row = [item(ev, part, k, node) for part in parts(iteration)]
+            row = [iteration_item(ev, part, k, node) for part in parts(iteration)]
             return ev.materialise(ev.apply(iteration.args[0], row, {}, node))
         case "dict.keys" | "dict.values" | "dict.items":
             return indexing.item_of(ev, dicts.viewed(ev, iteration, node), k, node)
@@ -218,12 +215,15 @@ def grid(iteration: Iteration) -> tuple[tuple[Value, ...], Value | None]:
 def _chained_item(ev: Evaluator, rows: tuple[Iteration, ...], k: Sym, node: Any) -> Value:
     """Item `k` of several iterations, one behind the other."""
     if len(rows) == 1:
-        return item(ev, rows[0], k, node)
-    extent = length(ev, rows[0], node)
+        return iteration_item(ev, rows[0], k, node)
+    extent = iteration_length(ev, rows[0], node)
     here = ev.known(ev.op("<", k, extent))
     rest = rows[1:]
     return ev.select(
-        here, lambda: item(ev, rows[0], k, node), lambda: _chained_item(ev, rest, ev.op("-", k, extent), node), node
+        here,
+        lambda: iteration_item(ev, rows[0], k, node),
+        lambda: _chained_item(ev, rest, ev.op("-", k, extent), node),
+        node,
     )
 
 
@@ -257,9 +257,9 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
         case Sym(type=Array(ndim=ndim)) | Complex(type=Array(ndim=ndim)) if ndim > 0:
             return allocation.dim(ev, lead(value), 0)
         case Lazy():
-            return ev.broadcast_of(value).extents[0]
+            return broadcasting.broadcast(ev, value).extents[0]
         case Iteration(progress=None) | Iteration(kind="flat"):
-            return length(ev, value, node)
+            return iteration_length(ev, value, node)
         case Dct():
             return number(len(dicts.keys_of(ev, value, node)))
         case Static(obj=Template() as text):
@@ -273,14 +273,3 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
     if own is not None:
         return ev.scalar(own, node)
     ev.fail(UnsupportedSyntax, f"{describe(value)} has no length", node)
-
-
-def list_view(ev: Evaluator, contents: Growing) -> Any:
-    """The filled part of a growing list's buffer."""
-
-    def filled(buffer: Sym) -> Sym:
-        assert isinstance(buffer.atom, Name)
-        ev.list_memory |= ev.roots.get(buffer.atom.id, frozenset())
-        return subscripts.view(ev, buffer, (Slice(None, contents.count, None),), None)
-
-    return each(ev, contents.buffer, filled)

@@ -13,7 +13,7 @@ from typing import Any
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
-from tapec.frontend.iteration import as_iteration, iterable, length
+from tapec.frontend.iteration import as_iteration, iterable, iteration_item, iteration_length
 from tapec.frontend.merge import leaves
 from tapec.frontend.values import (
     Instance,
@@ -125,7 +125,7 @@ def sources(ev: Evaluator, values: Args, node: Any) -> tuple[Iteration, ...]:
 
 def count(ev: Evaluator, iteration: Iteration, node: Any) -> int | None:
     """How many items there are, those that an iterator has given included; None if only the run knows."""
-    return static_int(ev.known(length(ev, iteration, node), node))
+    return static_int(ev.known(iteration_length(ev, iteration, node), node))
 
 
 def each(ev: Evaluator, iteration: Iteration, node: Any) -> Iterator[Value]:
@@ -149,7 +149,7 @@ def each(ev: Evaluator, iteration: Iteration, node: Any) -> Iterator[Value]:
             note(ev, progress, END)
             return
         note(ev, progress, Static(given + 1))
-        yield ev.iteration_item(whole, number(given), node)
+        yield iteration_item(ev, whole, number(given), node)
         given += 1
 
 
@@ -193,7 +193,7 @@ def next_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if not isinstance(iterator, Iteration) or iterator.progress is None:
         ev.fail(UnsupportedSyntax, f"`next` needs an iterator, not {describe(iterator)}", node)
     whole = replace(iterator, progress=None)
-    total = None if iterator.kind == "filter" else length(ev, whole, node)
+    total = None if iterator.kind == "filter" else iteration_length(ev, whole, node)
     if total is None or static_int(ev.known(total, node)) is not None:
         item = next(each(ev, iterator, node), None)
         if item is not None:
@@ -208,7 +208,7 @@ def next_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     def missing() -> Value:
         return default[0] if default else _stop(ev)
 
-    return ev.select(there, lambda: ev.iteration_item(whole, number(given), node), missing, node)
+    return ev.select(there, lambda: iteration_item(ev, whole, number(given), node), missing, node)
 
 
 def _own_next(ev: Evaluator, iterator: Value, default: list[Value], node: Any) -> Value | None:

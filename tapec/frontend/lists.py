@@ -9,7 +9,6 @@ from tapec.frontend import numba_types
 from tapec.frontend.allocation import allocate
 from tapec.frontend.elementwise import store_at
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.optional import present
 from tapec.frontend.values import PART_OF, Complex, Contents, Growing, Items, Poison, Sym, Tup, Value, describe, number
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import Array, Scalar, Type
@@ -45,7 +44,7 @@ def growing(ev: Evaluator, contents: Contents, element: Any) -> Growing:
 
 def list_number(ev: Evaluator, value: Value, node: Any = None) -> Sym | Complex:
     """An element of a list whose length is not known."""
-    value = present(ev, value)
+    value = ev.present(value)
     if isinstance(value, Poison):
         ev.fail(TypeMismatch, "a list holds elements of different types", node, reason=value.reason)
     if isinstance(value, Complex) and not value.is_array:

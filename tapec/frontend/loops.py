@@ -9,10 +9,11 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend.assign import bind
 from tapec.frontend.branches import branch
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.guarded import guarded_for, guarded_iterations
-from tapec.frontend.iteration import as_iteration, grid, iterable
+from tapec.frontend.iteration import as_iteration, grid, iterable, iteration_item, iteration_length
 from tapec.frontend.iterators import LEFT, NOTHING, count, each, note, taken
 from tapec.frontend.loop_carried import Carried, LoopContext
 from tapec.frontend.merge import copy_all
@@ -116,7 +117,7 @@ def _written_out(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     """A loop, iteration by iteration."""
     begun = dict(ev.heap)
     for item in each(ev, iteration, node):
-        ev.bind_target(node.target, item, node)
+        bind(ev, node.target, item, node)
         ev.statements(node.body)
         if ev.dead:
             return
@@ -144,11 +145,11 @@ def _run(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[st
     if direct:
         start, stop, step = iteration.args
     else:
-        start, stop, step = number(0), ev.iteration_length(iteration, node), number(1)
+        start, stop, step = number(0), iteration_length(ev, iteration, node), number(1)
 
     def body(index: Sym) -> None:
-        item: Value = index if direct else ev.iteration_item(iteration, index, node)
-        ev.bind_target(node.target, item, node)
+        item: Value = index if direct else iteration_item(ev, iteration, index, node)
+        bind(ev, node.target, item, node)
         ev.statements(node.body)
 
     label = node.target.id if iteration.kind == "range" and isinstance(node.target, gast.Name) else "k"
@@ -219,7 +220,7 @@ def _nested_ranges(
             item: Value = Tup(index)
             if array is not None:
                 item = Tup((item, ev.load(array, item, node)))
-            ev.bind_target(node.target, item, node)
+            bind(ev, node.target, item, node)
             ev.statements(node.body)
             return
         header = ("ijklmn"[axis % 6], number(0), dims[axis], number(1), False, None)

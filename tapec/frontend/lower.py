@@ -1,7 +1,4 @@
-"""Lower a Python function, for given argument types, to a core function.
-
-This module joins the evaluator's handlers; each is in the module of its subject.
-"""
+"""Lower a Python function, for given argument types, to a core function."""
 
 from __future__ import annotations
 
@@ -9,48 +6,16 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
-
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend import (
-    assign,
-    attributes,
-    branches,
-    broadcasting,
-    calls,
-    comparisons,
-    complex_arithmetic,
-    conditions,
-    containers,
-    context,
-    creation,
-    decorators,
-    elementwise,
-    handlers,
-    imports,
-    indexing,
-    inline,
-    iteration,
-    list_methods,
-    loops,
-    named_tuples,
-    opaque,
-    operators,
-    packed_lists,
-    sequences,
-    simple,
-    stores,
-    suspended,
-)
-from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, setcomp, tested
+from tapec.frontend import complex_arithmetic, creation, inline, named_tuples, packed_lists
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
 from tapec.frontend.extent_sums import Alike
+from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.opaque_calls import registered
 from tapec.frontend.open_blocks import freeze
-from tapec.frontend.optional import present
-from tapec.frontend.recursion import Callees, finished
-from tapec.frontend.source import FunctionSource, source_of
+from tapec.frontend.recursion import finished
+from tapec.frontend.source import source_of
 from tapec.frontend.values import Complex, Contents, Items, Lst, Record, SameAs, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Block, Function, Name, Return, changed, walk
 from tapec.syntax.types import Array
@@ -98,102 +63,6 @@ class Lowered:
         )
 
 
-def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
-    """An evaluator with all handlers joined."""
-    ev = Evaluator(reserved)
-    ev.callees = Callees()
-    ev.expression_handlers = {
-        **operators.HANDLERS,
-        **comparisons.HANDLERS,
-        **conditions.HANDLERS,
-        **attributes.HANDLERS,
-        **suspended.EXPRESSIONS,
-        **containers.EXPRESSIONS,
-        gast.Call: calls.call,
-        gast.ListComp: listcomp,
-        gast.GeneratorExp: genexp,
-        gast.DictComp: dictcomp,
-        gast.SetComp: setcomp,
-    }
-    ev.statement_handlers = {
-        **assign.HANDLERS,
-        **simple.HANDLERS,
-        **suspended.STATEMENTS,
-        **imports.STATEMENTS,
-        gast.If: branches.if_,
-        gast.For: loops.for_,
-        gast.While: loops.while_,
-        gast.Break: loops.break_,
-        gast.With: context.with_,
-    }
-
-    def bound(function: Any) -> Any:
-        return lambda *args, **kwargs: function(ev, *args, **kwargs)
-
-    ev.truth = bound(conditions.truth)
-    ev.wrap = bound(attributes.wrap)
-    ev.binary = bound(operators.binary)
-    ev.compare = bound(comparisons.compare_values)
-    ev.select = bound(conditions.select)
-    ev.load = bound(indexing.load)
-    ev.get_attribute = bound(attributes.get_attribute)
-    ev.materialise = bound(elementwise.materialise)
-    ev.broadcast_of = bound(broadcasting.broadcast)
-    ev.branch = bound(branches.branch)
-    ev.bind_target = bound(assign.bind)
-    ev.named = bound(assign.named)
-    ev.iteration_length = bound(iteration.length)
-    ev.iteration_item = bound(iteration.item)
-    ev.length = bound(iteration.len_)
-    ev.known_items = bound(sequences.known_items)
-    ev.list_view = bound(iteration.list_view)
-    ev.new_list = bound(list_methods.new_list)
-    ev.grow = bound(list_methods.grow)
-    ev.extend_list = bound(list_methods.extend_list)
-    ev.listed = bound(listed)
-    ev.list_arithmetic = bound(list_methods.list_arithmetic)
-    ev.list_from_array = bound(list_methods.list_from_array)
-    ev.as_array = bound(creation.as_array)
-    ev.matmul = bound(opaque.matmul)
-    ev.primitive = bound(opaque.primitive)
-    ev.inert = bound(opaque.inert)
-    ev.method = bound(handlers.method)
-    ev.write_into = bound(stores.write_into)
-    ev.apply = bound(calls.apply)
-    ev.decorated = bound(decorators.decorated)
-    ev.call_object = bound(calls.call_object)
-    ev.call_library = bound(calls.internal)
-    ev.tested = bound(tested)
-    ev.inline_library = bound(calls.call_library)
-    ev.resolver = bound(inline.resolver)
-    ev.special = handlers.SPECIAL
-    ev.lazy_methods = calls.READ_ONCE
-    ev.sym_class = Sym
-
-    def reached(function: types.FunctionType) -> FunctionSource:
-        source = source_of(function)
-        ev.functions.setdefault(function, source)
-        return source
-
-    ev.source_of = reached
-
-    def sym(value: Value) -> Sym:
-        found = present(ev, value)
-        assert isinstance(found, Sym)
-        return found
-
-    ev.sym = sym
-
-    def another() -> Evaluator:
-        sub = new_evaluator(frozenset(ev.taken))
-        sub.callees, sub.prepare = ev.callees, ev.prepare
-        return sub
-
-    ev.another = another
-
-    return ev
-
-
 def lower(
     function: types.FunctionType,
     arguments: tuple[Any, ...],
@@ -209,7 +78,7 @@ def lower(
     would have to be stretched (`alike.py`).
     """
     source = source_of(function)
-    ev = new_evaluator()
+    ev = FullEvaluator()
     ev.prepare = prepare
     ev.lengths.alike = alike
     params: list[str] = []

@@ -25,7 +25,6 @@ from tapec.frontend import (
 from tapec.frontend.conditions import truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.open_blocks import OpenIf
-from tapec.frontend.optional import present
 from tapec.frontend.values import (
     NONE,
     Complex,
@@ -174,7 +173,7 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
     for side in (left, right):
         if isinstance(side, Unseen):
             return side
-    left, right = present(ev, left), present(ev, right)
+    left, right = ev.present(left), ev.present(right)
     if containers.is_set(left) or containers.is_set(right):
         return containers.combined(ev, fn, left, right, node)
     if fn == "|" and (both := dicts.united(ev, left, right, node)) is not None:
@@ -229,7 +228,7 @@ def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
     value = ev.expr(node.operand)
     fn = SIGNS[type(node.op)]
     if fn != "not":
-        value = present(ev, value)
+        value = ev.present(value)
     if fn != "not" and ev.live is not None and isinstance(value, Instance | Static):
         own = ev.live.operator({"~": "__invert__"}.get(fn, f"__{fn}__"), [value], node)
         if own is not None:

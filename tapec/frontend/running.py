@@ -71,6 +71,12 @@ class Live(Protocol):
     def may_vary(self, name: str) -> bool:
         """Whether a name that the program has may carry a derivative."""
 
+    def method(self, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        """A method that only the running program's values have, such as a variable's; None for the default."""
+
+    def lowered_apart(self, ev: Any) -> None:
+        """A recursive function is lowered by itself, by another evaluator."""
+
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         """An operator that a class defines; None if it does not."""
 

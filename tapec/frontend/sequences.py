@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -192,8 +192,14 @@ def _first(ev: Evaluator, items: Iterator[Value], conjunction: bool, node: Any) 
     if item is None:
         return number(conjunction)
     test = ev.known(ev.truth(item, node), node)
-    ways: list[Callable[[], Value]] = [lambda: _first(ev, items, conjunction, node), lambda: number(not conjunction)]
-    return ev.select(test, *(ways if conjunction else ways[::-1]), node)
+
+    def others() -> Value:
+        return _first(ev, items, conjunction, node)
+
+    def decided() -> Value:
+        return number(not conjunction)
+
+    return ev.select(test, others if conjunction else decided, decided if conjunction else others, node)
 
 
 def mapped(kind: str) -> Any:

@@ -14,7 +14,6 @@ from tapec.frontend.elementwise import elementwise, materialise, store_at, store
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.indexing import asked, check_place, list_item, list_place, load
 from tapec.frontend.known import refuse_change
-from tapec.frontend.optional import present
 from tapec.frontend.rings import goes_round
 from tapec.frontend.subscripts import (
     advanced,
@@ -69,7 +68,7 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     live = ev.live if isinstance(owner, Instance | Static) else None
     if live is not None and live.operator("__setitem__", [owner, index, value], node) is not None:
         return
-    owner, value = _writable(ev, owner, node), present(ev, value)
+    owner, value = _writable(ev, owner, node), ev.present(value)
     subs = expanded(ev, owner, index, node)
     if is_element(owner, subs):
         atoms = tuple(integer(ev, sub, node).atom for sub in subs)

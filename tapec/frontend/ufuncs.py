@@ -16,7 +16,7 @@ from tapec.frontend.allocation import dim, rank_of
 from tapec.frontend.call_arguments import Args, Kwargs, dtype_of
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.stores import update_at
+from tapec.frontend.stores import update_at, write_into
 from tapec.frontend.tensors import array_of, require_equal
 from tapec.frontend.values import (
     NONE,
@@ -137,7 +137,7 @@ def _write(ev: Evaluator, out: Value, value: Value, title: str, node: Any, exact
         for axis in range(ranks[0]):
             message = f"`out` has not the shape of what {title} gives"
             require_equal(ev, dim(ev, first, axis), dim(ev, target, axis), message)
-    ev.write_into(out, value, node)
+    write_into(ev, out, value, node)
 
 
 _REDUCTIONS: dict[Any, Any] = {

@@ -6,6 +6,7 @@ from typing import Any
 
 import gast
 
+from tapec.frontend.assign import bind
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import as_iteration
 from tapec.frontend.iterators import each
@@ -26,14 +27,14 @@ def unrolled_for(ev: Evaluator, value: Value, node: gast.For) -> None:
         value = Stream(ev.coroutines[value.progress].items())
     if isinstance(value, Generator):
         def iteration(item: Value) -> bool:
-            ev.bind_target(node.target, item, node)
+            bind(ev, node.target, item, node)
             return _iteration(ev, node)
 
         drive(ev, value, consume_in(ev, iteration))
         return
     items = value.items if isinstance(value, Stream) else each(ev, as_iteration(ev, value, node.iter), node)
     for item in items:
-        ev.bind_target(node.target, item, node)
+        bind(ev, node.target, item, node)
         if not _iteration(ev, node):
             return
 

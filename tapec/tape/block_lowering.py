@@ -16,7 +16,7 @@ from tapec.errors import LoweringError, TapecError
 from tapec.frontend.coroutines import close
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
-from tapec.frontend.lower import new_evaluator
+from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.source_liveness import SourceLiveness, assigned
 from tapec.frontend.tail_exits import DONE, LEFT, RETURN, tail_exits
@@ -120,7 +120,7 @@ def _undecided(found: Found, why: str) -> Found:
 
 def _restarted(frame: types.FrameType, place: places.Place, tape: Any, shared: Shared) -> Found:
     for _ in range(_RESTARTS):
-        ev = new_evaluator()
+        ev = FullEvaluator()
         # what an attempt lets go of, the next one needs
         live = LiveObjects(ev, replace(shared, variables=dict(shared.variables)))
         try:

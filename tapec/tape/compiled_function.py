@@ -24,9 +24,10 @@ from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedFun
 from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.coroutines import close
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
+from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.inline import call_function
 from tapec.frontend.jitted import packed
-from tapec.frontend.lower import Lowered, new_evaluator
+from tapec.frontend.lower import Lowered
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.pickled import files_of
 from tapec.frontend.source import FunctionSource, source_of, undecorated
@@ -197,7 +198,7 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any], options: Options) -
 def _restarted(f: types.FunctionType, arguments: dict[str, Any], shared: Shared, options: Options) -> _Found:
     source = source_of(f)
     for _ in range(_RESTARTS):
-        ev = new_evaluator()
+        ev = FullEvaluator()
         live = LiveObjects(ev, shared)
         if shared.decide:
             ev.decider = Decisions(ev, live)

@@ -100,6 +100,7 @@ def equal(objects: Objects, left: Value, right: Value, node: Any) -> Value | Non
         return None
     ev = objects.ev
     names = [field.name for field in _fields(objects, left, node) if field.compare]
-    sides = [Tup(tuple(ev.get_attribute(side, name, node) for name in names)) for side in (left, right)]
-    result: Value = ev.compare("==", *sides, node) if names else number(True)
-    return result
+    if not names:
+        return number(True)
+    first, second = (Tup(tuple(ev.get_attribute(side, name, node) for name in names)) for side in (left, right))
+    return ev.compare("==", first, second, node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,7 +276,7 @@ def _flags(
         for k in chunk:
             for position in derivative.adjoints[k] or ():
                 zero = ev.sym(ev.binary("|", zero, _all_zero(ev, adjoints[position])))
-        ev.branch(zero, lambda chunk=chunk, cells=cells: _ask(ev, request, chunk, cells), lambda: None)
+        ev.branch(zero, partial(_ask, ev, request, chunk, cells), lambda: None)
         for k in chunk:
             contents = ev.heap.pop(cells[k])
             assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)

@@ -6,7 +6,6 @@ What the block does to objects stays in the evaluator's state; at its end that t
 from __future__ import annotations
 
 import contextlib
-import functools
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -57,8 +56,6 @@ class LiveObjects(Inputs):
         specials = ObjectCalls(self.objects).specials()
         ev.special = {**ev.special, **specials, isinstance: self._isinstance, type: self._type}
         ev.live, ev.gathers = self, {}
-        ev.another = functools.partial(self._another, ev.another)
-        ev.method = functools.partial(self._method, ev.method)
         self.preload = shared.preload
 
     def variables(self, names: Iterable[str]) -> list[str]:
@@ -89,11 +86,9 @@ class LiveObjects(Inputs):
         for obj, origin in self.preload:
             self.ev.wrap(obj, None, origin)
 
-    def _another(self, default: Any) -> Evaluator:
-        """An evaluator for a recursive function, which is lowered apart."""
-        made: Evaluator = default()
-        made.live = Refusing(made, "a recursive function")
-        return made
+    def lowered_apart(self, ev: Evaluator) -> None:
+        """A recursive function reads nothing from outside."""
+        ev.live = Refusing(ev, "a recursive function")
 
     def replace(self, new: dict[str, Sym], changed: Any) -> None:
         """Copies now stand for objects that were reached before."""

@@ -130,6 +130,12 @@ class Refusing:
     def construct(self, cls: type, args: Any, kwargs: Any, node: Any) -> Value | None:
         return None
 
+    def method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value | None:
+        return None
+
+    def lowered_apart(self, ev: Evaluator) -> None:
+        """Code of a function that is lowered apart already."""
+
     def operator(self, name: str, args: Any, node: Any) -> Value | None:
         return None
 

@@ -13,8 +13,9 @@ from tapec.errors import NotDifferentiable, Span
 from tapec.frontend.allocation import dim
 from tapec.frontend.closures import opened
 from tapec.frontend.complex_arithmetic import joined, parts
+from tapec.frontend.creation import astype
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
-from tapec.frontend.lower import new_evaluator
+from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.rebuilt import gathered, spread
 from tapec.frontend.tensors import require_equal
@@ -97,7 +98,7 @@ class RuleLowering:
         finding: tuple[Any, ...],
     ) -> None:
         self.rule, self.role, self.emitter = rule, role, emitter
-        self.ev = ev = new_evaluator(frozenset(emitter.taken) | frozenset(emitter.types))
+        self.ev = ev = FullEvaluator(frozenset(emitter.taken) | frozenset(emitter.types))
         ev.types, ev.span, ev.constants = emitter.types, emitter.span, rule.constants
         ev.calls_as_is, ev.finding = True, finding
         if rule.alive:
@@ -290,7 +291,7 @@ class RuleLowering:
         if not isinstance(value, Sym) or not isinstance(value.type, Array) or value.type.ndim != type_.ndim:
             self._mismatch(value, type_)
         if value.type.dtype != type_.dtype:
-            made = ev.method(value, "astype", [Static(np.dtype(type_.dtype))], {}, None)
+            made = astype(ev, [value, Static(np.dtype(type_.dtype))], {}, None)
             value = ev.sym(ev.materialise(made))
         what = "an adjoint" if self.role == PULLBACK else "a tangent"
         message = f"the {self.role} of `{self.rule.label}` returns {what} of another shape"

@@ -270,13 +270,10 @@ class VariableVersions:
         chosen = isinstance(left, Chosen) or isinstance(right, Chosen)
         return None if chosen or (one is None and other is None) else one is other
 
-    def _method(
-        self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
-    ) -> Value | None:
+    def method(self, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """Methods of variables."""
         if not isinstance(owner, VariableSym | VariablePair):
-            result: Value | None = default(owner, name, args, kwargs, node)
-            return result
+            return None
         ev = self.ev
         if name in ("value", "read_value"):
             current: Value = owner.now
@@ -284,8 +281,7 @@ class VariableVersions:
         if name == "numpy":
             return self._constant(owner.now)
         if name not in ("assign", "assign_add", "assign_sub"):
-            other: Value | None = default(owner, name, args, kwargs, node)
-            return other
+            return None
         value = (args or list(kwargs.values()))[0]
         if isinstance(value, Lst | Tup):
             value = ev.materialise(ev.call_object(np.array, [value], {}, node))
