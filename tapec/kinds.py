@@ -14,10 +14,10 @@ from tapec.backend.boundary import Boundary, combined, renamed
 from tapec.backend.directions import Direction, trees, with_directions
 from tapec.backend.program import Program, resolve_wrt
 from tapec.finishing import finish, is_float
-from tapec.frontend.evaluator import RESERVED
+from tapec.frontend.evaluator.evaluator import RESERVED
+from tapec.frontend.evaluator.values import Tup
 from tapec.frontend.lower import Lowered
-from tapec.frontend.source import parameters
-from tapec.frontend.values import Tup
+from tapec.frontend.source.function_source import parameters
 from tapec.optimise import alone_for, forms, prepare
 from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset

@@ -11,7 +11,7 @@ from typing import Any
 
 from tapec.backend.callee_text import callees_text
 from tapec.backend.program import Program
-from tapec.frontend.alike import lowered_alike
+from tapec.frontend.assumed_extents import lowered_alike
 from tapec.frontend.lower import lower
 from tapec.kinds import KINDS, Asked
 from tapec.optimise import prepare, used

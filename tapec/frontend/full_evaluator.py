@@ -6,34 +6,24 @@ from collections.abc import Iterable
 
 import gast
 
-from tapec.frontend import (
-    assign,
-    attributes,
+from tapec.frontend.arrays import array_creation, array_primitives, indexing
+from tapec.frontend.calls import calls, decorators, function_handlers, inlining
+from tapec.frontend.calls.recursion import Callees
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.expressions import attributes, comparisons, comprehensions, operators, outside_objects
+from tapec.frontend.iteration import collections_and_sets, generators, iterables, sequences
+from tapec.frontend.library import list_methods
+from tapec.frontend.operations import conditions, elementwise
+from tapec.frontend.statements import (
+    assignments,
     branches,
-    calls,
-    comparisons,
-    comprehension,
-    conditions,
-    containers,
-    context,
-    creation,
-    decorators,
-    elementwise,
-    handlers,
-    imports,
-    indexing,
-    inline,
-    iteration,
-    list_methods,
+    context_managers,
+    import_statement,
     loops,
-    opaque,
-    operators,
-    sequences,
-    simple,
-    suspended,
+    nonlocal_variables,
+    simple_statements,
+    try_statement,
 )
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.recursion import Callees
 
 
 class FullEvaluator(Evaluator):
@@ -44,40 +34,41 @@ class FullEvaluator(Evaluator):
         **comparisons.HANDLERS,
         **conditions.HANDLERS,
         **attributes.HANDLERS,
-        **suspended.EXPRESSIONS,
-        **containers.EXPRESSIONS,
+        **generators.EXPRESSIONS,
+        **collections_and_sets.EXPRESSIONS,
         gast.Call: calls.call,
-        gast.ListComp: comprehension.listcomp,
-        gast.GeneratorExp: comprehension.genexp,
-        gast.DictComp: comprehension.dictcomp,
-        gast.SetComp: comprehension.setcomp,
+        gast.ListComp: comprehensions.listcomp,
+        gast.GeneratorExp: comprehensions.genexp,
+        gast.DictComp: comprehensions.dictcomp,
+        gast.SetComp: comprehensions.setcomp,
     }
     statement_handlers = {
-        **assign.HANDLERS,
-        **simple.HANDLERS,
-        **suspended.STATEMENTS,
-        **imports.STATEMENTS,
+        **assignments.HANDLERS,
+        **simple_statements.HANDLERS,
+        **try_statement.TRY,
+        **nonlocal_variables.DECLARATIONS,
+        **import_statement.STATEMENTS,
         gast.If: branches.if_,
         gast.For: loops.for_,
         gast.While: loops.while_,
         gast.Break: loops.break_,
-        gast.With: context.with_,
+        gast.With: context_managers.with_,
     }
 
     binary = operators.binary
     compare = comparisons.compare_values
     truth = conditions.truth
     select = conditions.select
-    wrap = attributes.wrap
+    wrap = outside_objects.wrap
     get_attribute = attributes.get_attribute
     load = indexing.load
-    length = iteration.len_
+    length = iterables.len_
     known_items = sequences.known_items
 
     materialise = elementwise.materialise
-    as_array = creation.as_array
-    matmul = opaque.matmul
-    inert = opaque.inert
+    as_array = array_creation.as_array
+    matmul = array_primitives.matmul
+    inert = array_primitives.inert
 
     new_list = list_methods.new_list
     grow = list_methods.grow
@@ -86,17 +77,17 @@ class FullEvaluator(Evaluator):
     list_from_array = list_methods.list_from_array
 
     branch = branches.branch
-    named = assign.named
+    named = assignments.named
 
     apply = calls.apply
     call_object = calls.call_object
     call_library = calls.internal
     inline_library = calls.call_library
-    method = handlers.method
+    method = function_handlers.method
     decorated = decorators.decorated
-    resolver = inline.resolver
+    resolver = inlining.resolver
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         super().__init__(reserved)
         self.callees = Callees()
-        self.special = handlers.SPECIAL
+        self.special = function_handlers.SPECIAL

@@ -7,16 +7,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend import complex_arithmetic, creation, inline, named_tuples, packed_lists
-from tapec.frontend.detached import refuse_shared
-from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
-from tapec.frontend.extent_sums import Alike
+from tapec.frontend.arrays import array_creation, packed_lists
+from tapec.frontend.arrays.copies_of_views import refuse_shared
+from tapec.frontend.calls import inlining
+from tapec.frontend.calls.recursion import finished
+from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Prepare
+from tapec.frontend.evaluator.symbolic_extents import Alike
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
+    Complex,
+    Contents,
+    Items,
+    Lst,
+    Record,
+    SameAs,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+)
 from tapec.frontend.full_evaluator import FullEvaluator
-from tapec.frontend.opaque_calls import registered
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.recursion import finished
-from tapec.frontend.source import source_of
-from tapec.frontend.values import Complex, Contents, Items, Lst, Record, SameAs, Static, Sym, Tup, Value, describe
+from tapec.frontend.operations import complex_arithmetic
+from tapec.frontend.operations.registered_derivatives import registered
+from tapec.frontend.source.function_source import source_of
+from tapec.frontend.structures import named_tuples
 from tapec.syntax.core import Atom, Block, Function, Name, Return, changed, walk
 from tapec.syntax.types import Array
 
@@ -75,7 +90,7 @@ def lower(
     An argument is a core type, a tuple of arguments, a `Static` for one that is known, or `SameAs`.
     Those of keyword-only parameters follow the others.  `prepare` rewrites what a derivative is taken of while its
     caller is lowered, so that it is faster.  Extents that are `alike` are taken to be equal, and others where operands
-    would have to be stretched (`alike.py`).
+    would have to be stretched (`assumed_extents.py`).
     """
     source = source_of(function)
     ev = FullEvaluator()
@@ -128,7 +143,7 @@ def lower(
         keywords = dict(zip(names[positional:], values[positional:], strict=False))
         own = registered(function)
         if own is None:
-            result = inline.call_function(ev, function, values[:positional], keywords, None)
+            result = inlining.call_function(ev, function, values[:positional], keywords, None)
         else:
             ev.source_of(function)
             result = own(ev, values[:positional], keywords, None)
@@ -164,7 +179,7 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
             contents = ev.heap[value]
             if isinstance(contents, Items):
                 return ("list", None, [flatten_result(ev, item, leaves, span) for item in contents.values])
-            return flatten_result(ev, creation.as_array(ev, value, None), leaves, span)
+            return flatten_result(ev, array_creation.as_array(ev, value, None), leaves, span)
         case Static(obj=None):
             return None
     message = f"cannot return {describe(value)}"

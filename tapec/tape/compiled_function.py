@@ -21,17 +21,17 @@ from tapec.backend.derivative_base import remake
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedFunction, UnsupportedSyntax, UsageError
-from tapec.frontend.complex_arithmetic import parts
-from tapec.frontend.coroutines import close
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
+from tapec.frontend.calls.inlining import call_function
+from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame, Raised
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import Complex, Items, Static, Sym, Tup, Value
 from tapec.frontend.full_evaluator import FullEvaluator
-from tapec.frontend.inline import call_function
-from tapec.frontend.jitted import packed
+from tapec.frontend.iteration.coroutines import close
 from tapec.frontend.lower import Lowered
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.pickled import files_of
-from tapec.frontend.source import FunctionSource, source_of, undecorated
-from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
+from tapec.frontend.operations.complex_arithmetic import parts
+from tapec.frontend.source.function_source import FunctionSource, source_of, undecorated
+from tapec.frontend.source.numba_decorators import packed
+from tapec.frontend.source.pickled_functions import files_of
 from tapec.optimise import prepare
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.options import DEFAULT, Options

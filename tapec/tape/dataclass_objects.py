@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedFunction
-from tapec.frontend.dicts import new_dict
-from tapec.frontend.values import Instance, Items, Lst, Static, Sym, Tup, Value, describe, number
+from tapec.frontend.evaluator.values import Instance, Items, Lst, Static, Sym, Tup, Value, describe, number
+from tapec.frontend.structures.dicts import new_dict
 from tapec.tape.class_lookup import UNDEFINED, class_of, static_lookup
 
 if TYPE_CHECKING:

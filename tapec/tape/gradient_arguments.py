@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedType, UsageError
-from tapec.frontend import dicts
-from tapec.frontend.complex_arithmetic import joined
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import (
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
     Dct,
@@ -26,6 +24,8 @@ from tapec.frontend.values import (
     is_none,
     number,
 )
+from tapec.frontend.operations.complex_arithmetic import joined
+from tapec.frontend.structures import dicts
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import BOOL, INT64, Array
 from tapec.tape.derive import DerivedProgram

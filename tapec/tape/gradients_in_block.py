@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend.allocation import dim
-from tapec.frontend.complex_arithmetic import lead, parts
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, number
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, number
+from tapec.frontend.operations.allocation import dim
+from tapec.frontend.operations.complex_arithmetic import lead, parts
 from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar, written
 from tapec.tape.complex_sources import check_parts

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend.context import SURROUNDINGS, Entering
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.merge import rebuild
-from tapec.frontend.recursion import writers
-from tapec.frontend.values import NONE, Dct, Instance, Items, Static, Sym, Unseen, Value
+from tapec.frontend.calls.recursion import writers
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Dct, Instance, Items, Static, Sym, Unseen, Value
+from tapec.frontend.statements.context_managers import SURROUNDINGS, Entering
+from tapec.frontend.structures.merging import rebuild
 from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.inputs import EXACT, Inputs, Shared

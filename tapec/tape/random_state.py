@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe, is_none
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe, is_none
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)

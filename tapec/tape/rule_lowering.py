@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import NotDifferentiable, Span
-from tapec.frontend.allocation import dim
-from tapec.frontend.closures import opened
-from tapec.frontend.complex_arithmetic import joined, parts
-from tapec.frontend.creation import astype
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
-from tapec.frontend.full_evaluator import FullEvaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.rebuilt import gathered, spread
-from tapec.frontend.tensors import require_equal
-from tapec.frontend.values import (
+from tapec.frontend.arrays.array_creation import astype
+from tapec.frontend.arrays.tensor_products import require_equal
+from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
     Func,
@@ -33,6 +28,11 @@ from tapec.frontend.values import (
     mapping,
     number,
 )
+from tapec.frontend.full_evaluator import FullEvaluator
+from tapec.frontend.operations.allocation import dim
+from tapec.frontend.operations.complex_arithmetic import joined, parts
+from tapec.frontend.structures.captured_values import opened
+from tapec.frontend.structures.rebound_containers import gathered, spread
 from tapec.syntax.core import Atom, Block, Const, Name
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.object_standins import Refusing

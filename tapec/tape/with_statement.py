@@ -19,9 +19,9 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, SourceUnavailable, Span
-from tapec.frontend.assign import bind
-from tapec.frontend.pickled import NOWHERE
-from tapec.frontend.source import FunctionSource, file_of_module, is_edited, parse_lines
+from tapec.frontend.source.function_source import FunctionSource, file_of_module, is_edited, parse_lines
+from tapec.frontend.source.pickled_functions import NOWHERE
+from tapec.frontend.statements.assignments import bind
 
 _COPIES = sys.version_info < (3, 13)
 _ENTERING = ("BEFORE_WITH", "LOAD_SPECIAL")

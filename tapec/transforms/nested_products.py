@@ -16,13 +16,25 @@ import numpy as np
 from tapec.analyses.aliases import aliases
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
-from tapec.frontend.allocation import dim
-from tapec.frontend.closures import Held
-from tapec.frontend.creation import array_copy, astype
-from tapec.frontend.evaluator import Evaluator, Frame
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import NONE, Complex, Lst, Record, Static, Sym, Tup, Value, describe, is_array, is_none
+from tapec.frontend.arrays.array_creation import array_copy, astype
+from tapec.frontend.calls.recursion import with_changes
+from tapec.frontend.evaluator.evaluator import Evaluator, Frame
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
+    NONE,
+    Complex,
+    Lst,
+    Record,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_none,
+)
+from tapec.frontend.operations.allocation import dim
+from tapec.frontend.structures.captured_values import Held
 from tapec.syntax.core import (
     Const,
     Function,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapec.frontend import calls
-from tapec.frontend.evaluator import DeadCode
+from tapec.frontend.calls import calls
+from tapec.frontend.evaluator.evaluator import DeadCode
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import NONE, Sym, Tup, Value
 from tapec.frontend.full_evaluator import FullEvaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.values import NONE, Sym, Tup, Value
 from tapec.syntax.core import Atom, Block, Name
 from tapec.syntax.types import Array
 from tapec.transforms.emitter import Emitter
