@@ -12,7 +12,7 @@ from tapec.frontend.arrays.copies_of_views import refuse_shared
 from tapec.frontend.calls import inlining
 from tapec.frontend.calls.recursion import finished
 from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Prepare
-from tapec.frontend.evaluator.symbolic_extents import Alike
+from tapec.frontend.evaluator.symbolic_extents import AssumedExtents
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import (
     Complex,
@@ -40,19 +40,19 @@ from tapec.syntax.types import Array
 class Lowered:
     """A core function and what is known about how it was made.
 
-    function   the core function; its body ends with one Return of all leaves
-    result     the structure of what the Python function returns, over the returned leaves
-    constants  arrays of modules and closures, by core name
-    roots      for each array name, the allocations and parameters whose memory it may share
-    reads      names read from modules and closures, with their values (for cache keys)
-    functions  every Python function reached
-    callees    recursive functions, called by name
-    bindings   what the user's variables are given, by the place of the assignment
-    heap       what lists hold in the end
-    seen       attributes of objects from outside that were read: owner, name and value
-    stretches  whether operands of expressions in loops may have to be stretched
-    unsteady   whether arrays that loops set anew may change their extents
-    boundscheck  whether a function is reached whose decorator asks for checks of bounds
+    function            the core function; its body ends with one Return of all leaves
+    result              the structure of what the Python function returns, over the returned leaves
+    constants           arrays of modules and closures, by core name
+    roots               for each array name, the allocations and parameters whose memory it may share
+    reads               names read from modules and closures, with their values (for cache keys)
+    functions           every Python function reached
+    callees             recursive functions, called by name
+    bindings            what the user's variables are given, by the place of the assignment
+    heap                what lists hold in the end
+    seen                attributes of objects from outside that were read: owner, name and value
+    may_broadcast       whether operands of expressions in loops may have to be broadcast
+    extents_may_change  whether arrays that loops set anew may change their extents
+    boundscheck         whether a function is reached whose decorator asks for checks of bounds
     """
 
     function: Function
@@ -65,8 +65,8 @@ class Lowered:
     bindings: dict[tuple[Span | None, str], Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
     seen: tuple[tuple[Any, str, Any], ...] = ()
-    stretches: bool = False
-    unsteady: bool = False
+    may_broadcast: bool = False
+    extents_may_change: bool = False
     boundscheck: bool = False
 
     @property
@@ -83,19 +83,19 @@ def lower(
     arguments: tuple[Any, ...],
     name: str | None = None,
     prepare: Prepare | None = None,
-    alike: Alike | None = None,
+    assumed: AssumedExtents | None = None,
 ) -> Lowered:
     """Lower `function` for arguments given as a structure of types.
 
     An argument is a core type, a tuple of arguments, a `Static` for one that is known, or `SameAs`.
     Those of keyword-only parameters follow the others.  `prepare` rewrites what a derivative is taken of while its
-    caller is lowered, so that it is faster.  Extents that are `alike` are taken to be equal, and others where operands
-    would have to be stretched (`assumed_extents.py`).
+    caller is lowered, so that it is faster.  Extents of parameters are `assumed` to be others where operands
+    would have to be broadcast (`assumed_extents.py`).
     """
     source = source_of(function)
     ev = FullEvaluator()
     ev.prepare = prepare
-    ev.lengths.alike = alike
+    ev.lengths.assumed = assumed
     params: list[str] = []
     held = getattr(function, "captured", ())
     names = [*held, *(arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args))]
@@ -159,8 +159,8 @@ def lower(
     seen = tuple((owner, name, value) for (_, name), (owner, value) in ev.seen.items())
     return Lowered(
         *(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen),
-        stretches=ev.stretches,
-        unsteady=ev.unsteady,
+        may_broadcast=ev.may_broadcast,
+        extents_may_change=ev.extents_may_change,
         boundscheck=ev.boundscheck,
     )
 

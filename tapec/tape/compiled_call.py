@@ -120,7 +120,7 @@ class Outcome:
                 text = self.text(dicts.get(ev, value, key, None))
                 self.lines.append(f"{name}[{self.constant(key)}] = {text}")
         elif isinstance(contents := ev.heap[value], Items):
-            fresh = f"{self.constant(deque)}(maxlen={value.room})" if isinstance(value, Deque) else "[]"
+            fresh = f"{self.constant(deque)}(maxlen={value.capacity})" if isinstance(value, Deque) else "[]"
             self.lines.append(f"{name} = {fresh}")
             self.lines += [f"{name}.append({self.text(item)})" for item in contents.values]
         else:

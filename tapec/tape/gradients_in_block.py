@@ -294,7 +294,7 @@ def _cut_off(ev: Evaluator, request: GradientRequest, derivative: DerivedProgram
         [word] = splice(ev, replace(program, types={**ev.types, **program.types}))
         for place, k in enumerate(chunk):
             bit = ev.op("!=", ev.binary("&", word, number(1 << (place + 1))), number(0))
-            if ev.known(bit, node).constant is False:
+            if ev.decided(bit, node).constant is False:
                 found.add(k)
     return found
 

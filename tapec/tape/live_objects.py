@@ -140,7 +140,7 @@ class LiveObjects(Inputs):
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
                       self.begun, self.claims, self.symbols, self.choices, self.given, self.entry, self.dicts,
                       self.contents, self.outer, self.objects.written, self.recipe.held, self.recipe.owners,
-                      ev.frames, ev.reads, ev.functions, ev.seen, ev.divided, ev.containers):
+                      ev.frames, ev.reads, ev.functions, ev.seen, ev.complex_constants, ev.containers):
             table.clear()
         self.preload = []
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]

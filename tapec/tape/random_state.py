@@ -144,7 +144,7 @@ class Draws:
         if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
             return [self._known(item, node) for item in contents.values]
         if isinstance(value, Sym) and (value.constant is not None or not value.type.is_float):
-            value = ev.known(value, node) if value.constant is None else value
+            value = ev.decided(value, node) if value.constant is None else value
             if value.constant is not None:
                 return value.constant
         ev.fail(

@@ -34,7 +34,7 @@ from tapec.frontend.operations.allocation import dim, dim_key
 from tapec.frontend.operations.complex_arithmetic import each, joined
 from tapec.frontend.source.function_source import FunctionSource, undecorated
 from tapec.frontend.structures.captured_values import Held, taken
-from tapec.frontend.structures.rebound_containers import gathered, spread
+from tapec.frontend.structures.rebuilt_containers import gathered, spread
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -32,7 +32,7 @@ from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.operations.allocation import dim
 from tapec.frontend.operations.complex_arithmetic import joined, parts
 from tapec.frontend.structures.captured_values import opened
-from tapec.frontend.structures.rebound_containers import gathered, spread
+from tapec.frontend.structures.rebuilt_containers import gathered, spread
 from tapec.syntax.core import Atom, Block, Const, Name
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.object_standins import Refusing

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.arrays import indexing, stores
-from tapec.frontend.arrays.copies_of_views import detach, perhaps_contiguous
+from tapec.frontend.arrays.copies_of_views import copy_of_view, perhaps_contiguous
 from tapec.frontend.evaluator import numba_types
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs, argument, dtype_of, extents
@@ -232,7 +232,7 @@ def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> V
     if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout == "C":
         return value
     made = copy(ev, value, None, node)
-    return detach(ev, made, value, "np.ascontiguousarray") if perhaps_contiguous(value) else made
+    return copy_of_view(ev, made, value, "np.ascontiguousarray") if perhaps_contiguous(value) else made
 
 
 def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

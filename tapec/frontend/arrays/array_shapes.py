@@ -7,7 +7,7 @@ from typing import Any
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import subscripts
 from tapec.frontend.arrays.array_creation import as_array, copy
-from tapec.frontend.arrays.copies_of_views import detach, perhaps_contiguous
+from tapec.frontend.arrays.copies_of_views import copy_of_view, perhaps_contiguous
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs, argument, extents
 from tapec.frontend.evaluator.values import (
@@ -49,7 +49,7 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if isinstance(owner, Tup | Lst):
         owner = as_array(ev, owner, node)
     made = reshaped(ev, owner, dims, node)
-    return detach(ev, made, owner, "reshape") if perhaps_contiguous(owner) and not ev.frame.library else made
+    return copy_of_view(ev, made, owner, "reshape") if perhaps_contiguous(owner) and not ev.frame.library else made
 
 
 def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -63,7 +63,7 @@ def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be reshaped", node)
     turned = reversed_axes(ev, owner)
     made = reshaped(ev, turned, tuple(reversed(dims)), node)
-    made = ev.sym(detach(ev, made, owner, "reshape")) if perhaps_contiguous(turned) else made
+    made = ev.sym(copy_of_view(ev, made, owner, "reshape")) if perhaps_contiguous(turned) else made
     return reversed_axes(ev, made)
 
 
@@ -96,7 +96,7 @@ def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> S
 def ravel(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = _ordered(ev, ev.materialise(args[0]), argument(args, kwargs, 1, "order"), node)
     made = reshaped(ev, owner, (ev.sym(ev.get_attribute(owner, "size", node)),), node)
-    return detach(ev, made, owner, "ravel") if perhaps_contiguous(owner) and not ev.frame.library else made
+    return copy_of_view(ev, made, owner, "ravel") if perhaps_contiguous(owner) and not ev.frame.library else made
 
 
 def _ordered(ev: Evaluator, owner: Value, order: Value, node: Any) -> Value:
@@ -147,7 +147,7 @@ def _is_one(ev: Evaluator, owner: Sym, axis: int, node: Any) -> bool:
                 reason="the number of axes that are left depends on them",
                 hint="name the axis",
             )
-        return ev.known(ev.op("==", extent, number(1)), node).constant is True
+        return ev.decided(ev.op("==", extent, number(1)), node).constant is True
     return bool(extent.constant == 1)
 
 

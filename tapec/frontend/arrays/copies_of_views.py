@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Detached, Evaluator
+from tapec.frontend.evaluator.evaluator import CopyOfView, Evaluator
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf, freeze
 from tapec.frontend.evaluator.values import Complex, Sym, Tup, Value, number
 from tapec.frontend.operations.allocation import dim, dim_key
@@ -49,14 +49,14 @@ _NO_ELEMENTS = frozenset({"view", "transpose", "reshape", "permute", "dim", "str
 _CONTIGUOUS = frozenset({"ravel", "np.ascontiguousarray"})
 
 
-def detach(ev: Evaluator, made: Value, source: Value, function: str, part: bool = False) -> Value:
+def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part: bool = False) -> Value:
     """`made`, which copies what the result of NumPy's `function` would share with `source`."""
     if isinstance(made, Tup):
         givers = source.items if isinstance(source, Tup) else (source,) * len(made.items)
-        return Tup(tuple(detach(ev, one, giver, function) for one, giver in zip(made.items, givers, strict=True)))
+        return Tup(tuple(copy_of_view(ev, one, giver, function) for one, giver in zip(made.items, givers, strict=True)))
     if isinstance(made, Complex) and isinstance(source, Complex) and made.is_array and source.is_array:
         pairs = ((made.re, source.re), (made.im, source.im))
-        return joined(ev, *(ev.sym(detach(ev, one, giver, function, True)) for one, giver in pairs))
+        return joined(ev, *(ev.sym(copy_of_view(ev, one, giver, function, True)) for one, giver in pairs))
     if not isinstance(made, Sym) or not isinstance(made.type, Array) or not isinstance(made.atom, Name):
         return made
     if not isinstance(source, Sym) or not isinstance(source.atom, Name) or not isinstance(source.type, Array):
@@ -72,7 +72,7 @@ def detach(ev: Evaluator, made: Value, source: Value, function: str, part: bool 
         ev.dims[result.atom.id, axis] = dim(ev, made, axis).atom
         ev.dim_keys[result.atom.id, axis] = dim_key(ev, made, axis)
     guard = _guard(ev, source, function) if function in _CONTIGUOUS and not part else ()
-    ev.detached[result.atom.id] = Detached(memory, function, ev.span, guard)
+    ev.copies_of_views[result.atom.id] = CopyOfView(memory, function, ev.span, guard)
     return result
 
 
@@ -127,11 +127,11 @@ def refuse_shared(ev: Evaluator, params: tuple[str, ...], body: Block) -> Block:
     params  the names whose memory is there after the program
     raises  UnsupportedSyntax, where the program itself cannot find out whether there is a copy in NumPy
     """
-    if not ev.detached:
+    if not ev.copies_of_views:
         return body
     placed = list(_placed(body))
     guards: dict[str, Block] = {}
-    for copy, known in ev.detached.items():
+    for copy, known in ev.copies_of_views.items():
         made = next((place for stmt, place in placed if isinstance(stmt, Assign) and stmt.target == copy), None)
         own = ev.roots.get(copy, frozenset())
         # marks of loops are no memory: what shares only those may be apart
@@ -184,7 +184,7 @@ def _missed(
     return None
 
 
-def _refuse(known: Detached, span: Span | None) -> None:
+def _refuse(known: CopyOfView, span: Span | None) -> None:
     function, made = known.function, known.span
     raise UnsupportedSyntax(
         f"an array and what `{function}` made of it share memory in NumPy, and one is stored into here",

@@ -57,7 +57,7 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.operations import runtime_text
 from tapec.frontend.operations.allocation import dim
-from tapec.frontend.operations.circular_shifts import goes_round
+from tapec.frontend.operations.circular_shifts import is_shifted
 from tapec.frontend.operations.complex_arithmetic import each, parts
 from tapec.frontend.operations.elementwise import element
 from tapec.frontend.operations.integer_checks import at_least
@@ -77,7 +77,7 @@ def _check_places(ev: Evaluator, owner: Value, places: list[Sym], node: Any) -> 
     """Raise where the program does, for a handler around it."""
     array = ev.sym(owner.re if isinstance(owner, Complex) else owner)
     for axis, place in enumerate(places):
-        index, size = (ev.known(one, node).constant for one in (place, dim(ev, array, axis)))
+        index, size = (ev.decided(one, node).constant for one in (place, dim(ev, array, axis)))
         if isinstance(index, int) and isinstance(size, int) and not -size <= index < size:
             ev.fails(IndexError, f"index {index} is out of bounds for axis {axis} with size {size}", node)
 
@@ -107,7 +107,7 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, Lazy):
         subs = subscripts_of(index)
         # where subscripts are those of loops
-        inside = ev.frame.library or not goes_round(owner)
+        inside = ev.frame.library or not is_shifted(owner)
         if inside and len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs):
             with asked(ev):
                 return element(ev, owner, tuple(ev.scalar(sub) for sub in subs))
@@ -232,7 +232,7 @@ def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any,
         ev.fail(TypeMismatch, "an empty tuple cannot be indexed", node)
     sym = integer(ev, index, node)
     if ev.deciding:
-        return tuple_item(ev, items, ev.known(sym, node), node, owner)
+        return tuple_item(ev, items, ev.decided(sym, node), node, owner)
     # an index that only the run knows: compare it with each position
     check_place(ev, sym, number(len(items)), "tuple index out of range" if owner else "list index out of range")
     negative = ev.op("<", sym, number(0))

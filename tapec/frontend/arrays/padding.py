@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction
-from tapec.frontend.arrays.copies_of_views import detach
+from tapec.frontend.arrays.copies_of_views import copy_of_view
 from tapec.frontend.arrays.tensor_products import array_of, axes_in_range, known_integers
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
@@ -96,7 +96,7 @@ def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) ->
         ev.fail(TypeMismatch, "`sliding_window_view` takes as many extents as axes", node)
     places = Tup(tuple(number(one) for one in chosen))
     made = ev.inline_library(arrays_tensor.windows, [array, Tup(tuple(sizes)), places], {}, node)
-    return detach(ev, made, array, "sliding_window_view")
+    return copy_of_view(ev, made, array, "sliding_window_view")
 
 
 def unstack(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

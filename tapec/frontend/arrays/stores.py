@@ -44,7 +44,7 @@ from tapec.frontend.evaluator.values import (
     static_int,
 )
 from tapec.frontend.operations.broadcasting import array_leaves
-from tapec.frontend.operations.circular_shifts import goes_round
+from tapec.frontend.operations.circular_shifts import is_shifted
 from tapec.frontend.operations.complex_arithmetic import parts
 from tapec.frontend.operations.elementwise import elementwise, materialise, store_at, store_elements
 from tapec.frontend.structures import dicts
@@ -154,7 +154,7 @@ def separate(ev: Evaluator, target: Sym | Complex, value: Value, looked_up: bool
     roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in own))
     for leaf in array_leaves(value):
         assert isinstance(leaf.atom, Name) and isinstance(leaf.type, Array)
-        if leaf.atom.id in own and not goes_round(value) and not looked_up:
+        if leaf.atom.id in own and not is_shifted(value) and not looked_up:
             continue
         if roots & ev.roots.get(leaf.atom.id, frozenset()):
             copied = elementwise(ev, "pos", (value,)) if isinstance(value, Sym | Complex) else value
@@ -307,11 +307,11 @@ def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any
     refuse_change(ev, owner, node)
     contents = ev.heap[owner]
     if ev.deciding and isinstance(index, Sym):
-        index = ev.known(index, node)
+        index = ev.decided(index, node)
     position = static_int(index)
     if isinstance(contents, Items) and isinstance(index, Slice):
         parts = index.lower, index.upper, index.step
-        bounds = [None if part is None else static_int(ev.known(part, node)) for part in parts]
+        bounds = [None if part is None else static_int(ev.decided(part, node)) for part in parts]
         if all(part is None or bound is not None for part, bound in zip(parts, bounds, strict=True)):
             items = list(contents.values)
             items[slice(*bounds)] = ev.known_items(value, node)

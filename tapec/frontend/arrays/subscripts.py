@@ -173,7 +173,7 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
         return
     first = ev.lengths.sum(Const(0) if sub.lower is None else ev.scalar(sub.lower).atom)
     # where extents are sums of others, that of the owner may say which one the slice has
-    known = ev.lengths.alike is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
+    known = ev.lengths.assumed is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
     exact = ev.lengths.sum(dim(ev, owner, axis).atom) if known else None
     whole = nominal(ev, owner, axis)
     if exact is not None and (low != 0 or high != 0 or sub.upper is not None):

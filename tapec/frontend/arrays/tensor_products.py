@@ -122,7 +122,7 @@ def require_equal(ev: Evaluator, first: Sym, second: Sym, message: str) -> None:
     """Raise ValueError, when the program runs, where two extents differ."""
     differ = ev.op("!=", first, second)
     if ev.deciding and ev.trying:
-        differ = ev.known(differ)
+        differ = ev.decided(differ)
         if differ.constant is True:
             ev.fails(ValueError, message)
     if differ.constant is False:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend.arrays.array_primitives import primitive
-from tapec.frontend.arrays.copies_of_views import COPIES, detach
+from tapec.frontend.arrays.copies_of_views import COPIES, copy_of_view
 from tapec.frontend.calls import numba_calls, numba_vectorize
 from tapec.frontend.calls.cached_functions import call_cached, is_cached
 from tapec.frontend.calls.inlining import call_closure, call_function, plain
@@ -355,7 +355,7 @@ def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[s
         made = call_function(ev, function, args, kwargs, node, library=True)
         if function.__name__ in COPIES and args and not ev.frame.library:
             source = Tup(tuple(args)) if function.__name__ == "broadcast_arrays" else args[0]
-            made = detach(ev, made, source, f"np.{function.__name__}")
+            made = copy_of_view(ev, made, source, f"np.{function.__name__}")
         return made
     finally:
         ev.span = outer

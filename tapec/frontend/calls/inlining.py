@@ -162,12 +162,12 @@ def run(
         raise recursion.Recursive(definition)
     start, entry, block = len(ev.block), ev.snapshot() if ev.frame is not None else None, ev.block
     depth = len(ev.frames)
-    ev.running.append((definition, shape))
+    ev.inlining.append((definition, shape))
     try:
         return evaluate(ev, frame, bind())
     except RecursionError:
         # it calls itself further than Python can follow, and each time with arguments of another structure
-        if ev.deciding or not any(one is definition for one, _ in ev.running[:-1]):
+        if ev.deciding or not any(one is definition for one, _ in ev.inlining[:-1]):
             raise
         raise recursion.Recursive(definition) from None
     except recursion.Recursive as found:
@@ -185,7 +185,7 @@ def run(
             return _entry_call(ev, frame, definition, bind, evaluate, node)
         return recursion.call(ev, frame, definition, bind, evaluate, node)
     finally:
-        ev.running.pop()
+        ev.inlining.pop()
 
 
 _DEPTH = 100
@@ -193,7 +193,7 @@ _DEPTH = 100
 
 def _repeats(ev: Evaluator, definition: Any, shape: tuple[Any, ...]) -> bool:
     """Whether a function calls itself; a model of models, say, calls the same method of other objects."""
-    again = [other for one, other in ev.running if one is definition]
+    again = [other for one, other in ev.inlining if one is definition]
     return shape in again or len(again) > _DEPTH
 
 

@@ -67,7 +67,7 @@ class Raised(Exception):
 
 
 @dataclass(frozen=True)
-class Detached:
+class CopyOfView:
     """A copy of what NumPy's `function`, called at `span`, shares with `memory`; `guard` raises where it does."""
 
     memory: frozenset[str]
@@ -117,9 +117,9 @@ class Evaluator(LoweringMethods):
         self.roots: dict[str, frozenset[str]] = {}
         self.dim_keys: dict[tuple[str, int], tuple[Any, int]] = {}
         self.lengths = ExtentSums()
-        # whether operands in loops may be stretched, and arrays that loops set anew may change their extents
-        self.stretches = False
-        self.unsteady = False
+        # whether operands in loops may have to be broadcast, and arrays that loops set anew may change their extents
+        self.may_broadcast = False
+        self.extents_may_change = False
         self.parameters: dict[str, Sym] = {}
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.exceptions: dict[type[Exception], str] = {}
@@ -127,11 +127,11 @@ class Evaluator(LoweringMethods):
         self.frame: Frame = None  # type: ignore[assignment]
         self.frames: list[Frame] = []
         # the same of who waits for a generator, and of generators that wait; by their progress, how those run
-        self.asleep: list[list[Frame]] = []
+        self.waiting: list[list[Frame]] = []
         self.coroutines: dict[Any, Any] = {}
         self.heap: dict[Lst, Contents] = {}
         self.dims: dict[tuple[str, int], Atom] = {}
-        # parts of parameters' extents, by their names in sums (`lengths.Part`)
+        # parts of parameters' extents, by their names in sums (`symbolic_extents.ExtentPart`)
         self.parts: dict[str, Atom] = {}
         # how expressions of certain arrays are read (`broadcasting.Broadcast`)
         self.broadcasts: dict[tuple[str, ...], Any] = {}
@@ -158,7 +158,7 @@ class Evaluator(LoweringMethods):
         # what the user's variables are given, by the place of the assignment
         self.bindings: dict[tuple[Span | None, str], Value] = {}
         # the functions that are being inlined, with what is known of their arguments
-        self.running: list[tuple[Any, tuple[Any, ...]]] = []
+        self.inlining: list[tuple[Any, tuple[Any, ...]]] = []
         # what cached functions gave, by function and arguments
         self.cached: dict[Any, Value] = {}
         # names of copies that stand for the same object of the user's program as another name
@@ -166,7 +166,7 @@ class Evaluator(LoweringMethods):
         # imaginary parts of complex arrays, with the real parts, whose extents are theirs
         self.partners: dict[str, str] = {}
         # complex arrays of modules and closures by their ids, with their parts
-        self.divided: dict[int, tuple[Any, Sym, Sym]] = {}
+        self.complex_constants: dict[int, tuple[Any, Sym, Sym]] = {}
         # lists and dicts of modules and closures by their ids, with what stands for them
         self.containers: dict[tuple[type, int], tuple[Any, Any]] = {}
         # numbers that are no negative zero
@@ -178,7 +178,7 @@ class Evaluator(LoweringMethods):
         # arrays that hold the elements of lists; such an element is an object of the user's program
         self.list_memory: set[str] = set()
         # copies of what NumPy shares (`copies_of_views.py`)
-        self.detached: dict[str, Detached] = {}
+        self.copies_of_views: dict[str, CopyOfView] = {}
         # the counted loops around, of step 1
         self.open_iterations: list[OpenIteration] = []
         # the first and last bound of what loops count
@@ -232,7 +232,7 @@ class Evaluator(LoweringMethods):
         name = self.fresh(base)
         self.types[name] = type_
         # a trial of a loop's body has given the name back
-        self.detached.pop(name, None)
+        self.copies_of_views.pop(name, None)
         self.counters.pop(name, None)
         self.partners.pop(name, None)
         self.unsigned.discard(name)
@@ -291,7 +291,7 @@ class Evaluator(LoweringMethods):
         """Whether the user's branches are decided and loops unrolled here."""
         return self.decider is not None and not self.frame.library and self.block is self.root
 
-    def known(self, sym: Sym, node: Any = None) -> Sym:
+    def decided(self, sym: Sym, node: Any = None) -> Sym:
         """`sym` as a literal where decisions are known; else as it is."""
         if isinstance(sym.atom, Const) or not self.deciding:
             return sym

@@ -35,7 +35,7 @@ class ExtentPart(NamedTuple):
         return whole if self.divisor == 1 else f"{whole}//{self.divisor}"
 
 
-class Alike:
+class AssumedExtents:
     """Extents of parameters that are taken to be others, or sums of others (`w.shape[1]` of `3 * w.shape[0]`).
 
     sums     what an extent is taken to be, by name
@@ -88,12 +88,12 @@ class Alike:
 class ExtentSums:
     """What integers are sums of, by name, and the nominal extents of arrays' axes.
 
-    alike     extents of parameters that are taken to be equal; None where none is
+    assumed   extents of parameters that are taken to be equal; None where none is
     own_axes  of which parameter's axis a name is the extent, or a part of it
     """
 
     def __init__(self) -> None:
-        self.alike: Alike | None = None
+        self.assumed: AssumedExtents | None = None
         self.own_axes: dict[str, ExtentPart] = {}
         self._sums: dict[str, Sum] = {}
         self._nominal: dict[tuple[str, int], Sum] = {}

@@ -203,7 +203,7 @@ class Lst(Value):
 
 @dataclass(frozen=True, eq=False)
 class RebuiltList(Lst):
-    """A list, or the keys of a dict, that stands for the containers of several ways (`rebound_containers.py`)."""
+    """A list, or the keys of a dict, that stands for the containers of several ways (`rebuilt_containers.py`)."""
 
 
 @dataclass(frozen=True)
@@ -226,9 +226,9 @@ class Progress(Lst):
 
 @dataclass(frozen=True, eq=False)
 class Deque(Lst):
-    """A `collections.deque`, whose length is known; `room` is its `maxlen`."""
+    """A `collections.deque`, whose length is known; `capacity` is its `maxlen`."""
 
-    room: int | None = None
+    capacity: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

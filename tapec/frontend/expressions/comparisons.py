@@ -93,7 +93,7 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
     if unknown and not (isinstance(op, gast.Is | gast.IsNot) and (is_none(left) or is_none(right))):
         return _texts_compared(ev, op, left, right, node)
     if isinstance(op, gast.Is | gast.IsNot) and isinstance(left, MaybeNone) and is_none(right):
-        there = ev.known(Sym(left.present, BOOL), node)
+        there = ev.decided(Sym(left.present, BOOL), node)
         return there if isinstance(op, gast.IsNot) else ev.op("not", there)
     if isinstance(op, gast.Is | gast.IsNot):
         same = _identical(ev, left, right, node)

@@ -92,15 +92,15 @@ def global_array(ev: Evaluator, obj: Any, node: Any) -> Value:
 def _constant_parts(ev: Evaluator, obj: Any, node: Any) -> tuple[Sym, Sym]:
     """The parts of a constant complex array, each an array of its own."""
     base = node.id if isinstance(node, gast.Name) else "table"
-    if id(obj) not in ev.divided:
+    if id(obj) not in ev.complex_constants:
         columns = obj.flags.f_contiguous and not obj.flags.c_contiguous
         made = [np.array(part, order="F" if columns else "C") for part in (obj.real, obj.imag)]
         types_ = [numba_types.from_numba(numba_types.type_of_value(part)) for part in made]
         names = (f"{base}_re", f"{base}_im")
         re, im = (_constant(ev, *one) for one in zip(made, types_, names, strict=True))
         # the array is kept, and its id with it
-        ev.divided[id(obj)] = obj, re, im
-    _, re, im = ev.divided[id(obj)]
+        ev.complex_constants[id(obj)] = obj, re, im
+    _, re, im = ev.complex_constants[id(obj)]
     return re, im
 
 

@@ -69,9 +69,9 @@ def counter(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def deque(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`deque(items, maxlen)`."""
-    room = kwargs.get("maxlen", args[1] if len(args) > 1 else NONE)
-    known = None if is_none(room) else static_int(ev.known(ev.scalar(room, node), node))
-    if known is None and not is_none(room):
+    capacity = kwargs.get("maxlen", args[1] if len(args) > 1 else NONE)
+    known = None if is_none(capacity) else static_int(ev.decided(ev.scalar(capacity, node), node))
+    if known is None and not is_none(capacity):
         ev.fail(UnsupportedSyntax, "the `maxlen` of a deque is not known here", node, hint="write it as a number")
     made = Deque("deque", known)
     ev.heap[made] = Items(())
@@ -80,8 +80,8 @@ def deque(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def _fill(ev: Evaluator, owner: Deque, values: list[Value], left: bool = False) -> None:
-    if owner.room is not None:
-        values = values[: owner.room] if left else values[max(0, len(values) - owner.room) :]
+    if owner.capacity is not None:
+        values = values[: owner.capacity] if left else values[max(0, len(values) - owner.capacity) :]
     ev.heap[owner] = Items(tuple(values))
 
 
@@ -108,14 +108,14 @@ def deque_method(ev: Evaluator, owner: Deque, name: str, args: Args, kwargs: Kwa
             ev.heap[owner] = Items(tuple(values))
             return taken
         case "rotate":
-            steps = static_int(ev.known(ev.scalar(given[0], node), node)) if given else 1
+            steps = static_int(ev.decided(ev.scalar(given[0], node), node)) if given else 1
             if steps is None:
                 ev.fail(UnsupportedSyntax, "how far a deque is rotated is not known here", node)
             turned = collections.deque(values)
             turned.rotate(steps)
             ev.heap[owner] = Items(tuple(turned))
         case "copy":
-            made = Deque("deque", owner.room)
+            made = Deque("deque", owner.capacity)
             ev.heap[made] = contents
             return made
         case _:

@@ -1,6 +1,6 @@
 """Generators whose items are asked for one by one: `next(g)`, `g.send(x)`, `zip(g, h)`.
 
-A generator that feeds a `for` runs the loop's body at each `yield` (`suspended.drive`).  Here its caller goes on
+A generator that feeds a `for` runs the loop's body at each `yield` (`generators.drive`).  Here its caller goes on
 instead, so that two evaluations are under way.  The generator's has a thread of its own; only one of the two runs,
 and has the compiler's lock.
 """
@@ -58,7 +58,7 @@ class Coroutine:
         frame.liveness = SourceLiveness(self.body, frozenset())
         frame.local_names = assigned(self.body) - frame.outer
         frame.consumer = self._yield
-        self.state = frame, [ev.frames[0], frame], ev.span, False, False, list(ev.running)
+        self.state = frame, [ev.frames[0], frame], ev.span, False, False, list(ev.inlining)
         self.sent: Value = NONE
         self.item: Value = NONE
         self.error: BaseException | None = None
@@ -75,16 +75,16 @@ class Coroutine:
     def step(self, sent: Value) -> Value:
         """The next item; `ended` says whether there was none."""
         ev = self.ev
-        outer = ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.running
-        ev.asleep = [stack for stack in (*ev.asleep, ev.frames) if stack is not self.state[1]]
-        ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.running = self.state
+        outer = ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.inlining
+        ev.waiting = [stack for stack in (*ev.waiting, ev.frames) if stack is not self.state[1]]
+        ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.inlining = self.state
         self.sent = sent
         self._resume()
-        self.state = ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.running
-        ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.running = outer
-        ev.asleep = [stack for stack in ev.asleep if stack is not ev.frames]
+        self.state = ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.inlining
+        ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.inlining = outer
+        ev.waiting = [stack for stack in ev.waiting if stack is not ev.frames]
         if not self.ended:
-            ev.asleep.append(self.state[1])
+            ev.waiting.append(self.state[1])
         if self.error is not None:
             raise self.error
         return self.item
@@ -133,7 +133,7 @@ def close(ev: Evaluator) -> None:
         coroutine.generator.frame.consumer = None
         del coroutine.state
     ev.coroutines.clear()
-    ev.asleep = []
+    ev.waiting = []
 
 
 def coroutine_of(ev: Evaluator, generator: Generator, node: Any = None) -> Coroutine:
@@ -149,7 +149,7 @@ def coroutine_of(ev: Evaluator, generator: Generator, node: Any = None) -> Corou
 
 def all_frames(ev: Evaluator) -> list[Frame]:
     """The frames that are open, those of generators that wait included."""
-    return list({id(frame): frame for stack in (ev.frames, *ev.asleep) for frame in stack}.values())
+    return list({id(frame): frame for stack in (ev.frames, *ev.waiting) for frame in stack}.values())
 
 
 # who asks
@@ -200,7 +200,7 @@ def lazily(ev: Evaluator, function: Any, args: Args, kwargs: Kwargs, node: Any) 
     if function is itertools.pairwise:
         return Stream(Tup(pair) for pair in itertools.pairwise(stream(ev, args[0], node)))
     if function is itertools.islice:
-        bounds = [None if is_none(one) else static_int(ev.known(ev.scalar(one, node), node)) for one in args[1:]]
+        bounds = [None if is_none(one) else static_int(ev.decided(ev.scalar(one, node), node)) for one in args[1:]]
         return Stream(itertools.islice(stream(ev, args[0], node), *bounds))
     return None
 
@@ -208,7 +208,7 @@ def lazily(ev: Evaluator, function: Any, args: Args, kwargs: Kwargs, node: Any) 
 def _kept(ev: Evaluator, function: Value, items: Iterator[Value], node: Any) -> Iterator[Value]:
     for item in items:
         verdict = item if is_none(function) else ev.apply(function, [item], {}, node)
-        if ev.known(ev.truth(verdict, node), node).constant:
+        if ev.decided(ev.truth(verdict, node), node).constant:
             yield item
 
 

@@ -100,7 +100,7 @@ def iteration_length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
         case "count" | "cycle":
             return number(_ENDLESS)
         case "every":
-            return _turns(ev, iteration, node)
+            return _count_in_steps(ev, iteration, node)
         case "pairwise":
             return ev.op("max", number(0), ev.op("-", iteration_length(ev, _inner(iteration), node), number(1)))
         case "chain":
@@ -150,7 +150,7 @@ def _inner(iteration: Iteration) -> Iteration:
     return inner
 
 
-def _turns(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
+def _count_in_steps(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
     """How many items there are from the one where `every` starts, in steps."""
     start, step = map(ev.scalar, iteration.args[1:])
     left = ev.op("-", iteration_length(ev, _inner(iteration), node), start)
@@ -219,7 +219,7 @@ def _chained_item(ev: Evaluator, rows: tuple[Iteration, ...], k: Sym, node: Any)
     if len(rows) == 1:
         return iteration_item(ev, rows[0], k, node)
     extent = iteration_length(ev, rows[0], node)
-    here = ev.known(ev.op("<", k, extent))
+    here = ev.decided(ev.op("<", k, extent))
     rest = rows[1:]
     return ev.select(
         here,

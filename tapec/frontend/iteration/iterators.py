@@ -125,7 +125,7 @@ def sources(ev: Evaluator, values: Args, node: Any) -> tuple[Iteration, ...]:
 
 def count(ev: Evaluator, iteration: Iteration, node: Any) -> int | None:
     """How many items there are, those that an iterator has given included; None if only the run knows."""
-    return static_int(ev.known(iteration_length(ev, iteration, node), node))
+    return static_int(ev.decided(iteration_length(ev, iteration, node), node))
 
 
 def each(ev: Evaluator, iteration: Iteration, node: Any) -> Iterator[Value]:
@@ -167,7 +167,7 @@ def _kept(ev: Evaluator, iteration: Iteration, node: Any) -> Iterator[Value]:
         note(ev, iteration.progress, LEFT)
     for item in each(ev, inner, node):
         verdict = item if is_none(function) else ev.apply(function, [item], {}, node)
-        test = ev.known(ev.truth(verdict, node), node)
+        test = ev.decided(ev.truth(verdict, node), node)
         if not isinstance(test.constant, bool):
             ev.fail(UnsupportedSyntax, "which items `filter` keeps is not known here", node)
         if test.constant:
@@ -194,7 +194,7 @@ def next_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(UnsupportedSyntax, f"`next` needs an iterator, not {describe(iterator)}", node)
     whole = replace(iterator, progress=None)
     total = None if iterator.kind == "filter" else iteration_length(ev, whole, node)
-    if total is None or static_int(ev.known(total, node)) is not None:
+    if total is None or static_int(ev.decided(total, node)) is not None:
         item = next(each(ev, iterator, node), None)
         if item is not None:
             return item

@@ -36,7 +36,7 @@ def accumulate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def islice(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`itertools.islice(items, stop)` and `islice(items, start, stop, step)`."""
     sequence, *bounds = args
-    places = [None if is_none(bound) else static_int(ev.known(ev.scalar(bound, node), node)) for bound in bounds]
+    places = [None if is_none(bound) else static_int(ev.decided(ev.scalar(bound, node), node)) for bound in bounds]
     if any(place is None and not is_none(bound) for place, bound in zip(places, bounds, strict=True)):
         ev.fail(UnsupportedSyntax, "the bounds of `islice` are not known here", node, hint="use a slice")
     items = each(ev, as_iteration(ev, iterable(ev, sequence, node), node), node)
@@ -58,7 +58,7 @@ def zip_longest(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def _holds(ev: Evaluator, function: Value, item: Value, node: Any) -> bool:
-    verdict = ev.known(ev.truth(ev.apply(function, [item], {}, node), node), node).constant
+    verdict = ev.decided(ev.truth(ev.apply(function, [item], {}, node), node), node).constant
     if not isinstance(verdict, bool):
         hint = "ask for the condition in a loop over the items"
         ev.fail(UnsupportedSyntax, "how many items are taken is not known here", node, hint=hint)
@@ -100,7 +100,7 @@ def repeat(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     item, times = args[0], kwargs.get("times", args[1] if len(args) > 1 else NONE)
     if is_none(times):
         return once(ev, "cycle", Tup((item,)))
-    iterations = static_int(ev.known(ev.scalar(times, node), node))
+    iterations = static_int(ev.decided(ev.scalar(times, node), node))
     if iterations is None:
         ev.fail(UnsupportedSyntax, "how often `repeat` gives its item is not known here", node, hint="use `range`")
     return _items(ev, [item] * iterations)

@@ -98,7 +98,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs
         case "sort":
             values = ordered(ev, values, kwargs, node)
         case "index" | "count" | "remove":
-            same = [ev.known(conditions.truth(ev, ev.compare("==", one, args[0], node))).constant for one in values]
+            same = [ev.decided(conditions.truth(ev, ev.compare("==", one, args[0], node))).constant for one in values]
             if None in same:
                 return None
             if name == "count":
@@ -115,7 +115,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs
 
 
 def _place(ev: Evaluator, index: Value, node: Any) -> int:
-    place = static_int(ev.known(ev.scalar(index, node), node))
+    place = static_int(ev.decided(ev.scalar(index, node), node))
     if place is None:
         ev.fail(UnsupportedSyntax, "cannot change a list at a place that only the run knows", node)
     return place
@@ -149,7 +149,7 @@ def _less(ev: Evaluator, first: Value, second: Value, node: Any) -> bool:
     texts = known_text(first), known_text(second)
     if texts[0] is not None and texts[1] is not None:
         return texts[0] < texts[1]
-    verdict = ev.known(ev.truth(ev.compare("<", first, second, node)), node).constant
+    verdict = ev.decided(ev.truth(ev.compare("<", first, second, node)), node).constant
     if not isinstance(verdict, bool):
         message = "cannot put a list in an order that only the run knows"
         ev.fail(UnsupportedSyntax, message, node, hint="use np.sort of an array")
@@ -192,7 +192,7 @@ def _first(ev: Evaluator, items: Iterator[Value], conjunction: bool, node: Any) 
     item = next(items, None)
     if item is None:
         return number(conjunction)
-    test = ev.known(ev.truth(item, node), node)
+    test = ev.decided(ev.truth(item, node), node)
 
     def others() -> Value:
         return _first(ev, items, conjunction, node)

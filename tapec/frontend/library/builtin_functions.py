@@ -61,7 +61,7 @@ def enumerate_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def zip_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     parts = sources(ev, args, node)
-    if "strict" in kwargs and ev.known(ev.truth(kwargs["strict"], node), node).constant is not False:
+    if "strict" in kwargs and ev.decided(ev.truth(kwargs["strict"], node), node).constant is not False:
         _same_lengths(ev, parts, node)
     return once(ev, "zip", *parts)
 
@@ -70,7 +70,7 @@ def _same_lengths(ev: Evaluator, parts: tuple[Iteration, ...], node: Any) -> Non
     """Raise ValueError, when the program runs, where sequences are not equally long."""
     lengths = [iterables.iteration_length(ev, part, node) for part in parts]
     for length in lengths[1:]:
-        differs = ev.known(ev.op("!=", lengths[0], length), node)
+        differs = ev.decided(ev.op("!=", lengths[0], length), node)
         if differs.constant is False:
             continue
         if differs.constant is True:

@@ -76,16 +76,16 @@ def append(ev: Evaluator, owner: Lst, item: Value, node: Any) -> None:
         ev.heap[owner] = Items((*contents.values, item))
         return
     value = list_value(ev, item, node)
-    room = _with_room(ev, contents, element_type(ev, contents, Items((value,))), node)
-    _put(ev, room, contents.count, value)
-    ev.heap[owner] = Growing(room, ev.op("+", contents.count, number(1)))
+    buffer = _with_capacity(ev, contents, element_type(ev, contents, Items((value,))), node)
+    _put(ev, buffer, contents.count, value)
+    ev.heap[owner] = Growing(buffer, ev.op("+", contents.count, number(1)))
 
 
-def _with_room(ev: Evaluator, contents: Growing, element: Any, node: Any) -> Any:
-    """The buffer of a list with room for one more element of this type."""
+def _with_capacity(ev: Evaluator, contents: Growing, element: Any, node: Any) -> Any:
+    """The buffer of a list with capacity for one more element of this type."""
     if isinstance(element, Tup):
         columns = [column(contents, k) for k in range(len(element.items))]
-        parts = [_with_room(ev, part, one, node) for part, one in zip(columns, element.items, strict=True)]  # type: ignore[arg-type]
+        parts = [_with_capacity(ev, part, one, node) for part, one in zip(columns, element.items, strict=True)]  # type: ignore[arg-type]
         return Tup(tuple(parts), element.cls)
     buffer = contents.buffer
     if element != buffer.type.element:

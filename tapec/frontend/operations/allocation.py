@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.symbolic_extents import Alike, Axis, ExtentPart
+from tapec.frontend.evaluator.symbolic_extents import AssumedExtents, Axis, ExtentPart
 from tapec.frontend.evaluator.values import PART_OF, Complex, Sym, number
 from tapec.frontend.operations import complex_arithmetic
 from tapec.syntax.core import Const, Name, Op
@@ -41,8 +41,8 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
     if partner is not None:
         return dim(ev, Sym(Name(partner), array.type), axis)
     key = (array.atom.id, axis)
-    if ev.lengths.alike is not None and key not in ev.dims and array.atom.id in ev.parameters:
-        taken = _taken(ev, ev.lengths.alike, key)
+    if ev.lengths.assumed is not None and key not in ev.dims and array.atom.id in ev.parameters:
+        taken = _taken(ev, ev.lengths.assumed, key)
         if taken is not None:
             return taken
     if array.atom.id in ev.constants:
@@ -62,13 +62,13 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
     return Sym(ev.dims[key], INT64)
 
 
-def _taken(ev: Evaluator, alike: Alike, axis: Axis) -> Sym | None:
+def _taken(ev: Evaluator, assumed: AssumedExtents, axis: Axis) -> Sym | None:
     """What a parameter's extent is taken to be, in terms of others; None if nothing but itself."""
-    own = alike.extent(ExtentPart(*axis))
-    sum_ = alike.of(own)
+    own = assumed.extent(ExtentPart(*axis))
+    sum_ = assumed.of(own)
     if sum_ == own:
         return None
-    extents = {name: _part(ev, alike.parts[name]) for name in sum_.names()}
+    extents = {name: _part(ev, assumed.parts[name]) for name in sum_.names()}
     taken = total(ev, sum_.with_({name: ev.lengths.sum(extent.atom) for name, extent in extents.items()}))
     ev.dims[axis] = taken.atom
     return taken
@@ -86,12 +86,12 @@ def _part(ev: Evaluator, part: ExtentPart) -> Sym:
     return Sym(ev.parts[part.name], INT64)
 
 
-def of_parameters(ev: Evaluator, alike: Alike, sum_: Sum) -> Sum | None:
+def of_parameters(ev: Evaluator, assumed: AssumedExtents, sum_: Sum) -> Sum | None:
     """A sum by the names of parameters' extents; None if there is anything else in it."""
     parts = {name: ev.lengths.own_axes.get(name) for name in sum_.names()}
     if None in parts.values():
         return None
-    return sum_.with_({name: alike.extent(part) for name, part in parts.items() if part is not None})
+    return sum_.with_({name: assumed.extent(part) for name, part in parts.items() if part is not None})
 
 
 def total(ev: Evaluator, sum_: Sum) -> Sym:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.symbolic_extents import Alike
+from tapec.frontend.evaluator.symbolic_extents import AssumedExtents
 from tapec.frontend.evaluator.values import Complex, Lazy, Sym, Tup, Value, number
 from tapec.frontend.operations.allocation import (
     dim,
@@ -76,13 +76,13 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
         return Broadcast(tuple(extents), frozenset(narrow), {}, tuple(keys))
     ids = tuple(id_of(array) for array in arrays)
     known = ev.broadcasts.get(ids)
-    if known is None or not _stands(ev, known, arrays):
+    if known is None or not _still_holds(ev, known, arrays):
         made = _stepped(ev, arrays, ndim) if ev.loops else _with_copies(ev, arrays, ndim, frozenset(narrow))
         known = ev.broadcasts[ids] = made
     return known
 
 
-def _stands(ev: Evaluator, known: Broadcast, arrays: list[Sym]) -> bool:
+def _still_holds(ev: Evaluator, known: Broadcast, arrays: list[Sym]) -> bool:
     """Whether what was worked out for an expression still holds: copies may be out of date.
 
     The loops of a library function write into nothing that its arguments read; a user's loop may, in an earlier
@@ -144,14 +144,14 @@ def _step(ev: Evaluator, check: str, extent: Sym, own: Sym) -> Sym | None:
     ev.call_library(check, (extent, own))
     if own.constant is not None:
         return number(0) if own.constant == 1 else None
-    ev.stretches = True
+    ev.may_broadcast = True
     return ev.op("ifelse", ev.op("==", own, extent), number(1), number(0))
 
 
 def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bool:
     """Whether axes are equally long, or must be: those that are so where no array ends before its slices do.
 
-    NumPy would stretch a slice that is cut to one element, which nobody means; differing extents are a ValueError.
+    NumPy would broadcast a slice that is cut to one element, which nobody means; differing extents are a ValueError.
     """
     distinct = list({key: (array, own) for array, own, key in reversed(members)}.values())[::-1]
     if len(distinct) < 2:
@@ -174,36 +174,36 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
 
 
 def _note_doubt(ev: Evaluator, axes: list[tuple[Sym, int]]) -> None:
-    """Of a form whose operands need not be stretched: that a slice which may end early is compared there alone.
+    """Of a version whose operands need no broadcasting: that a slice which may end early is compared there alone.
 
-    What is left of it may have one element, which the program stretches, and the form would refuse.
+    What is left of it may have one element, which the program broadcasts, and the version would refuse.
     """
-    if ev.lengths.alike is None or not any(is_slice(ev, *axis) for axis in axes):
+    if ev.lengths.assumed is None or not any(is_slice(ev, *axis) for axis in axes):
         return
     found = nominal(ev, *axes[0])
     known = [] if found is None else [ev.lengths.own_axes.get(name) for name in found.names()]
-    if any(part is not None and ev.lengths.alike.bears_on(part) for part in known):
-        ev.lengths.alike.certain = False
+    if any(part is not None and ev.lengths.assumed.bears_on(part) for part in known):
+        ev.lengths.assumed.certain = False
 
 
 def _taken_to_agree(ev: Evaluator, axes: list[tuple[Sym, int]]) -> bool:
-    """Whether axes are taken to be equally long in the next form of a program whose operands need not be stretched.
+    """Whether axes are taken to be equally long in the next version of a program whose operands need no broadcasting.
 
     Their extents are sums of extents of parameters: `w[:, 2 * h:]` beside `b[:h]`.
     """
-    alike = ev.lengths.alike
-    if alike is None:
+    assumed = ev.lengths.assumed
+    if assumed is None:
         return False
-    first, *others = [_of_parameters(ev, alike, array, own) for array, own in axes]
+    first, *others = [_of_parameters(ev, assumed, array, own) for array, own in axes]
     for other in others:
         if first is None or other is None:
             return False
-        alike.unify(first, other)
+        assumed.unify(first, other)
     # what was taken before has made them the same already
-    return not alike.settled
+    return not assumed.settled
 
 
-def _of_parameters(ev: Evaluator, alike: Alike, array: Sym, own: int) -> Sum | None:
+def _of_parameters(ev: Evaluator, assumed: AssumedExtents, array: Sym, own: int) -> Sum | None:
     """The nominal extent of an axis as a sum of extents of parameters; None if it is something else.
 
     An axis beside one of a known number of elements has to have that number (`optimise.extents.demanded`).
@@ -212,7 +212,7 @@ def _of_parameters(ev: Evaluator, alike: Alike, array: Sym, own: int) -> Sum | N
     found = nominal(ev, array, own)
     if found is None or not found.terms:
         return None
-    return of_parameters(ev, alike, found)
+    return of_parameters(ev, assumed, found)
 
 
 def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:

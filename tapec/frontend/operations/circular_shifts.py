@@ -1,4 +1,4 @@
-"""Arrays that are shifted round a ring by a known distance: `np.roll(u, 1)`, `np.roll(f, -1, axis=0)`.
+"""Arrays that are shifted cyclically by a known distance: `np.roll(u, 1)`, `np.roll(f, -1, axis=0)`.
 
 Such an array is an operand like any other, read at `(i - 1) % n`: `u + np.roll(u, 1)` is one loop, without a copy.
 Shifts that only the run knows, long ones and those of flattened matrices are copies, which the library makes.
@@ -24,7 +24,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.rules import arrays_shape
 from tapec.syntax.types import Array
 
-# longer shifts leave no loop between the edges of a ring that passes could make use of
+# longer shifts leave no loop between the edges that passes could make use of
 _FARTHEST = 2
 
 
@@ -37,7 +37,7 @@ def roll(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return ev.inline_library(arrays_shape.roll, args, kwargs, node)
     type_ = array.type
     assert isinstance(type_, Array)
-    operand = array if _is_ring(array) else ev.materialise(array)
+    operand = array if _is_circular_shift(array) else ev.materialise(array)
     return Lazy("roll", (operand, number(shift), number(place)), Array(type_.dtype, type_.ndim))
 
 
@@ -52,13 +52,13 @@ def _axis(array: Value, axis: Value) -> int | None:
     return given % ndim if given is not None and -ndim <= given < ndim else None
 
 
-def _is_ring(value: Value) -> bool:
+def _is_circular_shift(value: Value) -> bool:
     return isinstance(value, Lazy) and value.fn == "roll"
 
 
-def goes_round(value: Value) -> bool:
+def is_shifted(value: Value) -> bool:
     """Whether an expression reads elements at other places than its own."""
-    return isinstance(value, Lazy) and (value.fn == "roll" or any(map(goes_round, value.args)))
+    return isinstance(value, Lazy) and (value.fn == "roll" or any(map(is_shifted, value.args)))
 
 
 def shifted(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], extents: tuple[Sym, ...]) -> tuple[Sym, ...]:

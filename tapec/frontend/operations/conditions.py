@@ -87,7 +87,7 @@ _HARMLESS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "+"
 
 def junction(ev: Evaluator, conjunction: bool, left: Value, right: Callable[[], Value], node: Any) -> Value:
     """`left and right` or `left or right`; the right side is evaluated only where Python would."""
-    test = ev.known(truth(ev, left, node))
+    test = ev.decided(truth(ev, left, node))
     if isinstance(test.atom, Const):
         return right() if bool(test.atom.value) == conjunction else left
     outer, entry = ev.block, ev.snapshot()
@@ -113,7 +113,7 @@ def junction(ev: Evaluator, conjunction: bool, left: Value, right: Callable[[], 
 
 
 def ifexp(ev: Evaluator, node: gast.IfExp) -> Value:
-    test = ev.known(truth(ev, ev.expr(node.test), node.test))
+    test = ev.decided(truth(ev, ev.expr(node.test), node.test))
     if isinstance(test.atom, Const):
         return ev.expr(node.body if test.atom.value else node.orelse)
     return select(ev, test, lambda: ev.expr(node.body), lambda: ev.expr(node.orelse), node)
@@ -151,7 +151,7 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return ev.inert("np.where", [ev.materialise(arg) for arg in args], kwargs, node)
     test, first, second = args
     if not any(is_array(arg) or is_complex_array(arg) for arg in args):
-        chosen = select(ev, ev.known(ev.truth(test)), lambda: first, lambda: second, node)
+        chosen = select(ev, ev.decided(ev.truth(test)), lambda: first, lambda: second, node)
         if ev.live is None or not isinstance(chosen, Sym | Complex):
             return chosen
         # a number of its own, not one of the two

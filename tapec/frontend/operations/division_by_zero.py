@@ -30,7 +30,7 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
         if is_integer(right) and integer_checks.at_least(ev, ev.sym(right), 1):
             return
         message = "modulo by zero" if fn == "%" else "division by zero"
-        integer_checks.refuse(ev, "==", ev.known(ev.sym(right), node), ZeroDivisionError, message)
+        integer_checks.refuse(ev, "==", ev.decided(ev.sym(right), node), ZeroDivisionError, message)
     elif fn == "**" and is_integer(right):
         _check_power(ev, left, right, node)
 
@@ -44,7 +44,7 @@ def _check_power(ev: Evaluator, base: Value, exponent: Value, node: Any) -> None
     known = static_int(exponent)
     if is_complex(base) or (known is not None and known >= 0):
         return
-    zero = ev.op("==", ev.known(ev.sym(base), node), number(0.0))
+    zero = ev.op("==", ev.decided(ev.sym(base), node), number(0.0))
     if known is None:
-        zero = ev.op("and", ev.op("<", ev.known(ev.sym(exponent), node), number(0)), zero)
+        zero = ev.op("and", ev.op("<", ev.decided(ev.sym(exponent), node), number(0)), zero)
     integer_checks.refuse(ev, "", zero, ZeroDivisionError, "division by zero")

@@ -248,7 +248,7 @@ def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
 
 
 def repeated_first(ev: Evaluator, value: Value, ndim: int = 0) -> Any:
-    """An expression whose dear operands of fewer axes are computed before it: `x - s / n` divides once per column.
+    """An expression whose costly operands of fewer axes are computed before it: `x - s / n` divides once per column.
 
     ndim  of what the expression is written into, if that is more
 
@@ -258,15 +258,15 @@ def repeated_first(ev: Evaluator, value: Value, ndim: int = 0) -> Any:
     if not isinstance(value, Lazy) or ev.loops:
         return value
     ndim = max(ndim, value.type.ndim)
-    if value.type.ndim < ndim and _dear(value):
+    if value.type.ndim < ndim and _is_costly(value):
         return materialise(ev, value)
     count = 1 if value.fn == "ifelse" else len(value.args)
     return replace(value, args=(*(repeated_first(ev, arg, ndim) for arg in value.args[:count]), *value.args[count:]))
 
 
-def _dear(value: Value) -> bool:
+def _is_costly(value: Value) -> bool:
     """Whether an element costs more to compute than to load."""
     if not isinstance(value, Lazy) or value.fn == "ifelse":
         return False
     cheap = value.fn in _CHEAP or value.fn.startswith("cast.")
-    return not cheap or any(_dear(arg) for arg in value.args)
+    return not cheap or any(_is_costly(arg) for arg in value.args)

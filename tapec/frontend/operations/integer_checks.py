@@ -40,7 +40,7 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
         raise Raised(ZeroDivisionError)
     if fn not in _WRONG or ev.frame.library or not (is_integer(left) and is_integer(right)):
         return
-    right = ev.known(ev.sym(right), node)
+    right = ev.decided(ev.sym(right), node)
     assert isinstance(right.type, Scalar)
     sign, cls, message = _WRONG[fn]
     if sign == _NEGATIVE and (right.type.dtype.startswith("uint") or right.type.dtype == "bool"):

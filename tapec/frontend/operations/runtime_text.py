@@ -168,7 +168,7 @@ def settled(ev: Evaluator, text: Template, node: Any) -> str:
     if text.make is None or not ev.deciding:
         message = f"the text {str(text)!r} is what only the run knows"
         ev.fail(UnsupportedSyntax, message, node, hint="use numbers in its place")
-    return text.make(*(ev.known(hole, node).constant for hole in text.holes))
+    return text.make(*(ev.decided(hole, node).constant for hole in text.holes))
 
 
 def places(text: Template, keys: Iterable[Any]) -> dict[tuple[int, ...], str]:

@@ -23,9 +23,9 @@ def told_apart(candidates: list[AnyFunction], code: types.CodeType, lines: tuple
     can run without columns (`-X no_debug_ranges`).  Of text that others than Python have compiled, columns say all.
     """
     compiled = zip(candidates, _compiled(candidates, "".join(lines), code.co_filename), strict=True)
-    alike = [node for node, other in compiled if other is not None and _alike(other, code)]
-    placed = [node for node in alike or candidates if _same_position(node, code)]
-    return alike[:1] if alike and not placed else placed[:1]
+    equal = [node for node, other in compiled if other is not None and _do_the_same(other, code)]
+    placed = [node for node in equal or candidates if _same_position(node, code)]
+    return equal[:1] if equal and not placed else placed[:1]
 
 
 def _compiled(candidates: list[AnyFunction], text: str, file: str) -> list[types.CodeType | None]:
@@ -52,13 +52,13 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _alike(one: types.CodeType, other: types.CodeType) -> bool:
+def _do_the_same(one: types.CodeType, other: types.CodeType) -> bool:
     """Whether two code objects do the same, wherever they stand."""
     if any(getattr(one, name) != getattr(other, name) for name in _ALIKE) or len(one.co_consts) != len(other.co_consts):
         return False
     for mine, its in zip(one.co_consts, other.co_consts, strict=True):
         if isinstance(mine, types.CodeType) and isinstance(its, types.CodeType):
-            if not _alike(mine, its):
+            if not _do_the_same(mine, its):
                 return False
         # 1, 1.0 and True are equal, -0.0 and 0.0, too
         elif type(mine) is not type(its) or repr(mine) != repr(its):

@@ -176,8 +176,8 @@ def function_of(dispatcher: Any) -> types.FunctionType | None:
 
 def packed(objects: Sequence[Any]) -> tuple[Any, ...]:
     """Objects for pickling: the dispatchers in place of functions that `function_of` has made."""
-    told = [carried(one) if isinstance(one, types.FunctionType) else None for one in objects]
-    return tuple(one if said is None else said.source for one, said in zip(objects, told, strict=True))
+    carriers = [carried(one) if isinstance(one, types.FunctionType) else None for one in objects]
+    return tuple(one if said is None else said.source for one, said in zip(objects, carriers, strict=True))
 
 
 def unpacked(objects: Sequence[Any]) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """Which names of a Python function may still be read after each statement.
 
-Works on the tree that `exits.tail_exits` returns.  Names that nested functions read count as live
+Works on the tree that `tail_exits` returns.  Names that nested functions read count as live
 everywhere: such a function may be called at any later point.
 """
 

@@ -190,8 +190,8 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
         return value
     new = ev.define(ident, value.type)
     ev.block[-1] = Assign(new, last.value, last.span)
-    if old in ev.detached:
-        ev.detached[new] = ev.detached.pop(old)
+    if old in ev.copies_of_views:
+        ev.copies_of_views[new] = ev.copies_of_views.pop(old)
     _rename(ev.dims, old, new)
     _rename(ev.dim_keys, old, new)
     ev.lengths.rename(old, new)

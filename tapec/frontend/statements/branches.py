@@ -37,7 +37,7 @@ def branch(
     live: frozenset[str] | None = None,
 ) -> None:
     """Lower both sides of an `if`, and merge what they leave behind; one side if the test is known."""
-    test = ev.known(test)
+    test = ev.decided(test)
     if isinstance(test.atom, Const):
         (body if test.atom.value else orelse)()
         return

@@ -27,7 +27,7 @@ def checkpointed(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     slots = ev.scalar(given["slots"], node)
     if slots.type.is_float:
         ev.fail(TypeMismatch, "the number of slots must be an integer", node)
-    too_few = ev.known(ev.op("<", slots, number(1)))
+    too_few = ev.decided(ev.op("<", slots, number(1)))
     if too_few.constant is True:
         ev.fail(UnsupportedSyntax, TOO_FEW, node, hint=_HINT)
     if too_few.constant is None:

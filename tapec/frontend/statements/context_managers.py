@@ -166,14 +166,14 @@ def managed(ev: Evaluator, called: Value, node: Any) -> Managed:
 
 def _managed(ev: Evaluator, node: gast.With, value: Managed, item: Any, rest: list[Any]) -> None:
     ended: list[tuple[bool, bool]] = []
-    home, swallowed = ev.frame, True
+    scope, swallowed = ev.frame, True
 
     def body(given: Value) -> None:
         nonlocal swallowed
         if ended:
             ev.fail(LoweringError, "a context manager that yields more than once", node)
         ended.append((False, False))
-        inner, ev.frame = ev.frame, home
+        inner, ev.frame = ev.frame, scope
         if item.optional_vars is not None:
             bind(ev, item.optional_vars, given, node)
         _within(ev, node, rest)
@@ -217,5 +217,5 @@ def _exit(ev: Evaluator, value: Value, error: Raised | None, node: Any) -> bool:
     result = ev.live.operator("__exit__", [value, kind, NONE, NONE], node)
     if error is None or result is None:
         return False
-    kept = ev.known(ev.truth(result, node), node)
+    kept = ev.decided(ev.truth(result, node), node)
     return isinstance(kept, Sym) and kept.constant is True

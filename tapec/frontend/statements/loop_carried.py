@@ -26,11 +26,11 @@ from tapec.frontend.evaluator.values import (
     Value,
     is_scalar,
 )
-from tapec.frontend.statements.loop_invariant_extents import Steady
-from tapec.frontend.statements.loop_memory_sharing import Sharing
+from tapec.frontend.statements.loop_invariant_extents import InvariantExtents
+from tapec.frontend.statements.loop_memory_sharing import MemorySharing
 from tapec.frontend.structures.lists import element_type, growing
 from tapec.frontend.structures.merging import Way, as_complex, blank, leaves, met, note_roots, rebuild
-from tapec.frontend.structures.rebound_containers import gathered, has_containers, spread
+from tapec.frontend.structures.rebuilt_containers import gathered, has_containers, spread
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar, Type
 
@@ -66,13 +66,13 @@ class Carried:
         self.types: dict[tuple[Any, ...], Type] = {}
         # where iterations begin with a variable and end with another one, or a number: the variables that they end with
         self.ends: dict[tuple[Any, ...], list[Sym]] = {}
-        self.steady = Steady()
-        self.sharing = Sharing()
+        self.invariant = InvariantExtents()
+        self.sharing = MemorySharing()
 
     def begin(self, ev: Evaluator, before: list[Any]) -> LoopContext:
         """Bind every carried variable to its merge name at the head of the loop."""
         context = LoopContext(library=ev.frame.library)
-        self.steady.again()
+        self.invariant.again()
         for name, value in self.values.items():
             outer, ev.block = ev.block, before
             self._bind(ev, context, name, value, ("name", name))
@@ -122,7 +122,7 @@ class Carried:
             if path and path[-1] == "im" and isinstance(type_, Array):
                 ev.partners[name] = context.heads[(*full[:-1], "re")]
             note_roots(ev, name, leaf)
-            self.steady.begin(ev, full, name, leaf)
+            self.invariant.begin(ev, full, name, leaf)
             self.sharing.begin(ev, full, name)
             context.initial.append((name, leaf))
             context.heads[full] = name
@@ -239,7 +239,7 @@ class Carried:
             elif isinstance(leaf.atom, Name) and isinstance(leaf.type, Array):
                 new = ev.roots.get(head, frozenset()) | ev.roots.get(leaf.atom.id, frozenset())
                 ev.roots[head] = new
-                stable &= self.steady.holds(ev, (*key, *path), leaf)
+                stable &= self.invariant.holds(ev, (*key, *path), leaf)
         return stable
 
     def _note_end(self, path: tuple[Any, ...], leaf: Sym) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.symbolic_extents import Alike
+from tapec.frontend.evaluator.symbolic_extents import AssumedExtents
 from tapec.frontend.evaluator.values import Sym
 from tapec.frontend.operations.allocation import dim, dim_key, id_of, of_parameters, rank_of
 from tapec.syntax.core import Atom, Name
@@ -19,8 +19,8 @@ from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array
 
 
-class Steady:
-    """What is taken for steady in the attempts at one loop."""
+class InvariantExtents:
+    """The extents that are taken for loop-invariant in the attempts at one loop."""
 
     def __init__(self) -> None:
         self.changing: set[tuple[Any, ...]] = set()
@@ -53,12 +53,12 @@ class Steady:
         if path not in self.keys or self.keys[path] == [_key(ev, last, axis) for axis in range(len(self.keys[path]))]:
             return True
         self.changing.add(path)
-        ev.unsteady = True
-        if ev.lengths.alike is not None:
-            self.take(ev, ev.lengths.alike, path, last)
+        ev.extents_may_change = True
+        if ev.lengths.assumed is not None:
+            self.take(ev, ev.lengths.assumed, path, last)
         return False
 
-    def take(self, ev: Evaluator, alike: Alike, path: tuple[Any, ...], last: Sym) -> None:
+    def take(self, ev: Evaluator, assumed: AssumedExtents, path: tuple[Any, ...], last: Sym) -> None:
         """Take an iteration's array to have the extents of the one before in the next form, if parameters decide
         that.
         """
@@ -68,13 +68,13 @@ class Steady:
             begun, ended = self.extents[head, axis], ev.dims.get((id_of(last), axis))
             if begun == ended:
                 continue
-            first = of_parameters(ev, alike, ev.lengths.sum(begun))
-            second = None if ended is None else of_parameters(ev, alike, ev.lengths.sum(ended))
+            first = of_parameters(ev, assumed, ev.lengths.sum(begun))
+            second = None if ended is None else of_parameters(ev, assumed, ev.lengths.sum(ended))
             if first is None or second is None:
                 return
             pairs.append((first, second))
         for first, second in pairs:
-            alike.unify(first, second, numbers=True)
+            assumed.unify(first, second, numbers=True)
 
 
 def _key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int] | None:

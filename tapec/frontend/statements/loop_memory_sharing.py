@@ -19,7 +19,7 @@ from tapec.syntax.types import Array
 Path = tuple[Any, ...]
 
 
-class Sharing:
+class MemorySharing:
     """The marks that the attempts at one loop have come to: a root of its own for each pair that came to share."""
 
     def __init__(self) -> None:

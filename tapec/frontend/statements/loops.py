@@ -319,7 +319,7 @@ def loop(
     outer.extend(before)
     ev.block = outer
     ev.restore(entry)
-    ev.dims.update(carried.steady.extents)
+    ev.dims.update(carried.invariant.extents)
     ev.frame.env.update(context.carried)
     ev.heap.update({**context.lists, **context.contents})
     built = None if header is None or var is None else (var, *(b.atom for b in bounds), *header[4:])

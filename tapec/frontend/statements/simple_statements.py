@@ -31,7 +31,7 @@ def assert_(ev: Evaluator, node: gast.Assert) -> None:
         message = str(node.msg.value)
     if test.constant is True:
         return
-    failed = ev.known(ev.op("not", test), node)
+    failed = ev.decided(ev.op("not", test), node)
     if failed.constant is False:
         return
     if failed.constant is True and ev.deciding:

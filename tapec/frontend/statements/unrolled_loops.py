@@ -16,7 +16,7 @@ from tapec.frontend.statements.assignments import bind
 
 def unrolled_while(ev: Evaluator, node: gast.While) -> None:
     while True:
-        test = ev.known(ev.truth(ev.expr(node.test), node.test), node)
+        test = ev.decided(ev.truth(ev.expr(node.test), node.test), node)
         if test.constant is False or not _iteration(ev, node):
             return
 

@@ -9,7 +9,7 @@
 | objects among the arguments, `super`, `getattr` | `argument_objects.py` |
 | `isinstance` and `type` | `isinstance_tests.py` |
 | one value from the values of two control paths (phi functions) | `merging.py` |
-| lists and dicts that a branch or loop binds a name to anew | `rebound_containers.py` |
+| lists and dicts that a branch or loop binds a name to anew | `rebuilt_containers.py` |
 | what closures hold, taken into a program that is lowered later | `captured_values.py` |
 | values as Numba's types: signatures, types of variables | `numba_conversions.py` |
 """

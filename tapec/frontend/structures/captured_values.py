@@ -38,7 +38,7 @@ from tapec.frontend.evaluator.values import (
     describe,
 )
 from tapec.frontend.structures.merging import leaves, rebuild
-from tapec.frontend.structures.rebound_containers import gathered, spread
+from tapec.frontend.structures.rebuilt_containers import gathered, spread
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array
 
@@ -130,7 +130,7 @@ class _Taking:
         return lambda opening: join(tuple(make(opening) for make in makes))
 
     def structure(self, value: Any) -> Make:
-        """What `merge.rebuild` knows: complex numbers, ranges, variables that may not be set."""
+        """What `merging.rebuild` knows: complex numbers, ranges, variables that may not be set."""
         positions = {path: self.of(leaf) for path, leaf in leaves(value)}
         return lambda opening: rebuild(value, lambda path, _: positions[path](opening))
 

@@ -33,7 +33,7 @@ _FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
-class KnownList(Lst):
+class ConstantList(Lst):
     """A list, or the keys of a dict, that the function did not make."""
 
     held: tuple[Any, ...] = ()
@@ -45,12 +45,12 @@ def constant(ev: Evaluator, obj: Any, node: Any) -> Value | None:
     if kind is range:
         return Iteration("range", tuple(map(number, (obj.start, obj.stop, obj.step))))
     if kind is list:
-        made = _known(ev, obj, KnownList("list", tuple(obj)))
+        made = _known(ev, obj, ConstantList("list", tuple(obj)))
         if made not in ev.heap:
             ev.heap[made] = _contents(ev, obj, node)
         return made
     if kind in (dict, collections.OrderedDict):
-        found = _known(ev, obj, Dct(KnownList("keys"), {key: Lst(str(key)) for key in obj}, ev.block, kind))
+        found = _known(ev, obj, Dct(ConstantList("keys"), {key: Lst(str(key)) for key in obj}, ev.block, kind))
         ev.heap[found.keys] = Items(tuple(map(Static, obj)))
         for key, item in obj.items():
             if found.cells[key] not in ev.heap:
@@ -78,12 +78,12 @@ def spelled(ev: Evaluator, value: Value) -> tuple[Value, ...] | None:
     contents = ev.heap[value] if isinstance(value, Lst) else None
     if isinstance(contents, Items):
         return contents.values
-    return tuple(map(number, value.held)) if isinstance(value, KnownList) else None
+    return tuple(map(number, value.held)) if isinstance(value, ConstantList) else None
 
 
 def as_tuple(ev: Evaluator, value: Value) -> Value:
     """A list of constants, and those in it, as tuples: nothing tells them apart where only items are read."""
-    contents = ev.heap[value] if isinstance(value, KnownList) else None
+    contents = ev.heap[value] if isinstance(value, ConstantList) else None
     if not isinstance(contents, Items):
         return value
     return Tup(tuple(as_tuple(ev, item) for item in contents.values))
@@ -91,7 +91,7 @@ def as_tuple(ev: Evaluator, value: Value) -> Value:
 
 def refuse_change(ev: Evaluator, owner: Lst, node: Any) -> None:
     """Raise UnsupportedSyntax where a list, or the keys of a dict, is not the function's own."""
-    if isinstance(owner, KnownList):
+    if isinstance(owner, ConstantList):
         kind = "list" if owner.label == "list" else "dict"
         ev.fail(
             UnsupportedSyntax,

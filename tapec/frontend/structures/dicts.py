@@ -71,7 +71,7 @@ def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
     if isinstance(index, Tup):
         return tuple(key_of(ev, item, node) for item in index.items)
     if isinstance(index, Sym):
-        index = ev.known(index, node)
+        index = ev.decided(index, node)
         if index.constant is not None:
             return index.constant
     if isinstance(index, Static) and isinstance(index.obj, Template) and index.obj.make is not None and ev.deciding:
@@ -170,14 +170,14 @@ def method(ev: Evaluator, owner: Dct, name: str, args: Args, kwargs: Kwargs, nod
             return get(ev, owner, key, node)
         case "move_to_end" if owner.cls is collections.OrderedDict:
             key = key_of(ev, args[0], node)
-            last = ev.known(ev.truth(kwargs.get("last", args[1] if len(args) > 1 else number(True)))).constant
+            last = ev.decided(ev.truth(kwargs.get("last", args[1] if len(args) > 1 else number(True)))).constant
             _may_change(ev, owner, node)
             others = [one for one in keys if one != key]
             ev.heap[owner.keys] = Items(tuple(map(Static, [*others, key] if last else [key, *others])))
             return NONE
         case "popitem" if keys:
             first = [kwargs.get("last", number(True)), *args][-1]
-            key = keys[-1 if ev.known(ev.truth(first)).constant else 0]
+            key = keys[-1 if ev.decided(ev.truth(first)).constant else 0]
             return Tup((ev.wrap(key), remove(ev, owner, key, node)))
         case "pop":
             key = key_of(ev, args[0], node)

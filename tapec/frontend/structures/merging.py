@@ -39,7 +39,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.frontend.operations import complex_arithmetic
 from tapec.frontend.operations.allocation import id_of
 from tapec.frontend.source.tail_exits import RETURN
-from tapec.frontend.structures.rebound_containers import gathered, spread
+from tapec.frontend.structures.rebuilt_containers import gathered, spread
 from tapec.syntax.core import Assign, Atom, Const, Name, Op
 from tapec.syntax.types import FLOAT64, Array, Scalar, Text, Type
 
