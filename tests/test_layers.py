@@ -89,7 +89,10 @@ def test_a_folder_without_a_layer_is_found(tree):
 
 @pytest.mark.parametrize(
     "above, statement",
-    [("calls", "import tapec.frontend.calls.b"), ("what stands above all folders", "from tapec.frontend.lower import f")],
+    [
+        ("calls", "import tapec.frontend.calls.b"),
+        ("what stands above all folders", "from tapec.frontend.lower import f"),
+    ],
 )
 def test_folders_of_a_layer_point_one_way(tree, above, statement):
     files = dict.fromkeys(("tapec/frontend/calls/b.py", "tapec/frontend/lower.py"), "")

@@ -11,7 +11,8 @@ from tapec.frontend.arrays import array_creation, packed_lists
 from tapec.frontend.arrays.copies_of_views import refuse_shared
 from tapec.frontend.calls import inlining
 from tapec.frontend.calls.recursion import finished
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Prepare
+from tapec.frontend.evaluator.evaluator import Evaluator, Prepare
+from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.symbolic_extents import AssumedExtents
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import (

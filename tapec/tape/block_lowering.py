@@ -14,7 +14,8 @@ import gast
 
 from tapec.errors import LoweringError, TapecError
 from tapec.frontend.arrays.copies_of_views import refuse_shared
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import (
     NONE,

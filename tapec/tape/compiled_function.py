@@ -22,7 +22,8 @@ from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedFunction, UnsupportedSyntax, UsageError
 from tapec.frontend.calls.inlining import call_function
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import Complex, Items, Static, Sym, Tup, Value
 from tapec.frontend.full_evaluator import FullEvaluator

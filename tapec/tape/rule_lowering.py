@@ -12,7 +12,8 @@ import numpy as np
 from tapec.errors import NotDifferentiable, Span
 from tapec.frontend.arrays.array_creation import astype
 from tapec.frontend.arrays.tensor_products import require_equal
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import (
     NONE,

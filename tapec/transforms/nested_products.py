@@ -18,7 +18,8 @@ from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays.array_creation import array_copy, astype
 from tapec.frontend.calls.recursion import with_changes
-from tapec.frontend.evaluator.evaluator import Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import (
     NONE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.frontend.calls import calls
-from tapec.frontend.evaluator.evaluator import DeadCode
+from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import NONE, Sym, Tup, Value
 from tapec.frontend.full_evaluator import FullEvaluator

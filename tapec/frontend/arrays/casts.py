@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from tapec.frontend.arrays.array_creation import copy
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Raised
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs, argument, dtype_of
 from tapec.frontend.evaluator.values import (
     Static,

@@ -25,7 +25,8 @@ from tapec.frontend.arrays.subscripts import (
     view,
     viewed,
 )
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     Complex,

@@ -13,7 +13,8 @@ import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.calls import recursion
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame
 from tapec.frontend.evaluator.values import (
     NONE,
     Dct,

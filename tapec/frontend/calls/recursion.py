@@ -15,7 +15,8 @@ from typing import Any
 
 from tapec.errors import RecursionUnsupported
 from tapec.frontend.arrays.copies_of_views import refuse_shared
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame
 from tapec.frontend.evaluator.unfinished_blocks import freeze
 from tapec.frontend.evaluator.values import Complex, Static, Sym, Tup, Value, is_scalar
 from tapec.frontend.operations.complex_arithmetic import joined

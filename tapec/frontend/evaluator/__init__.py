@@ -11,6 +11,7 @@ what an expression can evaluate to: a name of core (`Sym`), a lazy elementwise e
 | types of common operations, in tables | `scalar_types.py`, `matrix_types.py` |
 | extents as sums of names, so that two are known to be equal | `symbolic_extents.py` |
 | operations whose result is known: `2 * 3`, `i + 0` | `literal_folding.py` |
+| the functions that are being inlined: variables, consumers | `frames.py` |
 | `if` and loops whose blocks still grow | `unfinished_blocks.py` |
 | what a tape's block asks of the running program | `running_program.py` |
 | arguments of handlers: dtypes, shapes, optional ones | `handler_arguments.py` |

@@ -18,6 +18,7 @@ import numpy as np
 
 from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator import numba_types
+from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
 from tapec.frontend.evaluator.literal_folding import folded, unchanged
 from tapec.frontend.evaluator.lowering_methods import LoweringMethods
 from tapec.frontend.evaluator.running_program import Decider, Live
@@ -40,8 +41,6 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.source.construct_names import words
 from tapec.frontend.source.function_source import FunctionSource, source_of
-from tapec.frontend.source.numba_decorators import CompilerFlags, Jitted
-from tapec.frontend.source.source_liveness import SourceLiveness
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
 from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
@@ -54,18 +53,6 @@ RESERVED = frozenset(
 )
 
 
-class DeadCode(Exception):
-    """Raised inside an expression that cannot be reached; caught per statement."""
-
-
-class Raised(Exception):
-    """The program that is lowered raises here; known only where every decision is (`Evaluator.decider`)."""
-
-    def __init__(self, cls: type[BaseException], value: Any = None) -> None:
-        self.cls, self.value = cls, value
-        super().__init__(cls.__name__)
-
-
 @dataclass(frozen=True)
 class CopyOfView:
     """A copy of what NumPy's `function`, called at `span`, shares with `memory`; `guard` raises where it does."""
@@ -74,37 +61,6 @@ class CopyOfView:
     function: str
     span: Span | None
     guard: Block = ()
-
-
-class Frame:
-    """One function being lowered: where its names come from and what its variables hold."""
-
-    def __init__(
-        self, source: FunctionSource, names: Callable[[str], Value | None], parent: Frame | None = None
-    ) -> None:
-        self.source = source
-        self.names = names
-        self.parent = parent
-        self.env: dict[str, Value] = {}
-        self.liveness: SourceLiveness | None = None
-        self.local_names: frozenset[str] = frozenset()
-        self.library = False
-        # names declared nonlocal or global, the function itself, who takes what it yields, what a handler caught
-        self.outer: frozenset[str] = frozenset()
-        self.function: Any = None
-        # what Numba's decorator says of the function, and what the code is compiled with; None for Python
-        self.jitted: Jitted | None = None
-        self.flags: CompilerFlags | None = None if parent is None else parent.flags
-        # Numba's type of the result, where the decorator has one
-        self.returns: Any = None
-        self.consumer: Callable[[Value], Value | None] | None = None
-        self.caught: Raised | None = None
-
-    def again(self) -> Frame:
-        """A frame for another run of the same function."""
-        made = Frame(self.source, self.names, self.parent)
-        made.jitted, made.flags, made.returns = self.jitted, self.flags, self.returns
-        return made
 
 
 class Evaluator(LoweringMethods):

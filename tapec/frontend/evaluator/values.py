@@ -15,7 +15,7 @@ from tapec.syntax.core import Atom, Const
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Text, Type
 
 if TYPE_CHECKING:
-    from tapec.frontend.evaluator.evaluator import Frame
+    from tapec.frontend.evaluator.frames import Frame
     from tapec.frontend.source.numba_decorators import Jitted
 
 

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 from numba.core import types as nt
 
 from tapec.errors import Span, TypeMismatch, UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import Value, describe
 from tapec.frontend.source.numba_decorators import Jitted
 from tapec.frontend.structures import numba_conversions

@@ -12,7 +12,8 @@ import numpy as np
 from tapec.errors import TapecError, TypeMismatch, UndefinedName, UnsupportedType
 from tapec.frontend.arrays import indexing
 from tapec.frontend.evaluator import numba_types
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     NONE,

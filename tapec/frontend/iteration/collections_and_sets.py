@@ -13,7 +13,8 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import (
     NONE,

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Frame, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Frame, Raised
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import (
     NONE,

@@ -12,7 +12,8 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import Progress, Static, Stream, Tup, Value
 from tapec.frontend.iteration.iterables import as_iteration
 from tapec.frontend.iteration.iterators import END, LEFT, each, note, position

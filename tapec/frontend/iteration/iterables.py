@@ -9,7 +9,8 @@ from typing import Any
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.arrays import indexing
-from tapec.frontend.evaluator.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.values import (
     Complex,
     Dct,

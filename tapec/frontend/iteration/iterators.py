@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Raised
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import (
     Instance,

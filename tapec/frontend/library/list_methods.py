@@ -8,7 +8,8 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import indexing
 from tapec.frontend.arrays.array_creation import as_array, copy, filled
 from tapec.frontend.arrays.subscripts import integer
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.handler_arguments import Args
 from tapec.frontend.evaluator.values import (
     NONE,

@@ -8,7 +8,8 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import (
     Complex,

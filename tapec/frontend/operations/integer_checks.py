@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import TypeMismatch
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Raised
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf, OpenIteration
 from tapec.frontend.evaluator.values import Sym, Value, is_integer, number, static_int
 from tapec.syntax.core import Atom, Const, Name

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import Static, Sym, Template, Value, known_text, number, plain_number
 from tapec.frontend.operations import elementwise

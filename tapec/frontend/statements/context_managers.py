@@ -12,7 +12,8 @@ import gast
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import NONE, Static, Sym, Value, describe
 from tapec.frontend.iteration.generators import Generator, drive

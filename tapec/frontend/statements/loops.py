@@ -9,7 +9,8 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import DeadCode, Evaluator
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.unfinished_blocks import OpenIteration, OpenLoop
 from tapec.frontend.evaluator.values import (
     Contents,

@@ -8,7 +8,8 @@ from typing import Any
 import gast
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import Value
 from tapec.frontend.iteration.generators import own_nodes
 from tapec.frontend.source.construct_names import words

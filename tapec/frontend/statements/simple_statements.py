@@ -7,7 +7,8 @@ from typing import Any
 import gast
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import NONE, Dct, Lst, Static, Sym, Template, Value, describe, mapping
 from tapec.frontend.expressions import operators

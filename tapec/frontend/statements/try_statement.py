@@ -7,7 +7,8 @@ from typing import Any
 import gast
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.values import Caught, Items, Lst, Static, Tup
 from tapec.frontend.source.construct_names import words
 

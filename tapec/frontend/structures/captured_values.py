@@ -18,7 +18,8 @@ from typing import Any
 import gast
 
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend.evaluator.evaluator import Evaluator, Frame
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import (
     Dct,
     Func,
