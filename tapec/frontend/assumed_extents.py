@@ -19,7 +19,7 @@ from tapec.frontend.lower import Lowered, lower
 from tapec.syntax.core import Const, Expr, Function, Name, Op, walk
 from tapec.syntax.linear import Sum
 
-# machine code for another form is worth its time up to this many statements
+# machine code for another version is worth its time up to this many statements
 _LARGEST = 600
 # what is taken to be equal in one attempt can bring arrays together that another one compares
 _ATTEMPTS = 6

@@ -54,7 +54,7 @@ from tapec.frontend.operations.elementwise import repeated_first
 from tapec.frontend.operations.opaque_calls import opaque_call
 from tapec.frontend.operations.registered_derivatives import lowering_of
 from tapec.frontend.source.function_source import undecorated
-from tapec.frontend.source.numba_decorators import carried
+from tapec.frontend.source.numba_decorators import declaration_of
 from tapec.frontend.statements.context_managers import is_manager, managed
 from tapec.frontend.structures import dicts, named_tuples
 from tapec.rules import function_name, rule_for
@@ -219,7 +219,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return _known_call(ev, obj, args, kwargs, node)
     function = undecorated(obj)
     if function is not None:
-        if ev.frame is not None and ev.frame.library and carried(function) is None:
+        if ev.frame is not None and ev.frame.library and declaration_of(function) is None:
             return call_library(ev, function, args, kwargs)
         return call_function(ev, function, args, kwargs, node)
     if isinstance(obj, np.vectorize):

@@ -33,7 +33,7 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.expressions.operators import index
 from tapec.frontend.source.function_source import undecorated
-from tapec.frontend.source.numba_decorators import Jitted, carried, of_options
+from tapec.frontend.source.numba_decorators import Jitted, declaration_of, of_options
 from tapec.frontend.statements.context_managers import Manager
 from tapec.frontend.structures import dicts
 
@@ -82,7 +82,7 @@ def _declared(ev: Evaluator, function: Value, said: Jitted, node: Any) -> Value:
     if isinstance(function, Func) and function.jitted is None:
         return replace(function, jitted=said)
     plain = undecorated(function.obj) if isinstance(function, Static) else None
-    if plain is None or carried(plain) is not None or isinstance(function, Declared):
+    if plain is None or declaration_of(plain) is not None or isinstance(function, Declared):
         ev.fail(TypeMismatch, f"Numba's `njit` takes plain functions, not {describe(function)}", node)
     return Declared(plain, said)
 

@@ -36,7 +36,7 @@ from tapec.frontend.iteration.generators import Generator, is_generator
 from tapec.frontend.iteration.iterators import fresh
 from tapec.frontend.source.construct_names import words
 from tapec.frontend.source.function_source import FunctionSource, source_of
-from tapec.frontend.source.numba_decorators import Jitted, carried
+from tapec.frontend.source.numba_decorators import Jitted, declaration_of
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import DONE, RETURN, tail_exits
 from tapec.frontend.statements.nonlocal_variables import outer_names
@@ -105,7 +105,7 @@ def call_function(
     frame = Frame(source, (lambda ident: captured.get(ident) or names(ident)) if captured else names)
     frame.library, frame.function = library, function
     if not library:
-        declared_types.enter(ev, frame, jitted or carried(function), source.node, node)
+        declared_types.enter(ev, frame, jitted or declaration_of(function), source.node, node)
     return run(ev, frame, source.node, defaults, kw_defaults, args, kwargs, node)
 
 

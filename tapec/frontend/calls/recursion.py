@@ -223,7 +223,7 @@ def finished(callees: Callees, block: Block) -> tuple[Block, tuple[Function, ...
 
 
 def with_changes(ev: Evaluator, block: Block, node: Any) -> Block:
-    """A stretch that is differentiated while the rest is being lowered, its calls as `finished` has them."""
+    """A block that is differentiated while the rest is being lowered, its calls as `finished` has them."""
     names = {stmt.function for stmt in walk(block) if isinstance(stmt, Call)}
     for callee in ev.callees.known.values():
         if callee.name in names and not callee.settled:

@@ -146,7 +146,7 @@ def of_options(signatures: list[Any], options: Mapping[str, Any]) -> Jitted:
     return _read(taken, tuple(made), variables, pipeline)
 
 
-def carried(function: Any) -> Jitted | None:
+def declaration_of(function: Any) -> Jitted | None:
     """What was said of a function that `function_of` has made; None of others."""
     found: Jitted | None = vars(function).get(_CARRIED)
     return found
@@ -176,7 +176,7 @@ def function_of(dispatcher: Any) -> types.FunctionType | None:
 
 def packed(objects: Sequence[Any]) -> tuple[Any, ...]:
     """Objects for pickling: the dispatchers in place of functions that `function_of` has made."""
-    carriers = [carried(one) if isinstance(one, types.FunctionType) else None for one in objects]
+    carriers = [declaration_of(one) if isinstance(one, types.FunctionType) else None for one in objects]
     return tuple(one if said is None else said.source for one, said in zip(objects, carriers, strict=True))
 
 

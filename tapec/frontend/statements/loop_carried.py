@@ -1,4 +1,4 @@
-"""What a loop carries from iteration to iteration."""
+"""Loop-carried values: the variables and lists that an iteration hands to the next one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LoopContext:
     library   whether the loop is one of a library function
     """
 
-    carried: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)
     held: dict[str, Any] = field(default_factory=dict)
     contents: dict[Lst, Any] = field(default_factory=dict)
     lists: dict[Lst, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class LoopContext:
     library: bool = False
 
 
-class Carried:
+class LoopCarriedValues:
     """The variables and lists that a loop carries from iteration to iteration, as far as known."""
 
     def __init__(self, entry: State, names: list[str]) -> None:
@@ -103,7 +103,7 @@ class Carried:
             known = set(ev.heap)
             new = gathered(ev, new)
             context.contents.update({key: found for key, found in ev.heap.items() if key not in known})
-        ev.frame.env[name] = context.carried[name] = new
+        ev.frame.env[name] = context.variables[name] = new
 
     def _maker(
         self, ev: Evaluator, context: LoopContext, label: str, key: tuple[Any, ...]
@@ -148,7 +148,7 @@ class Carried:
     def _compare_name(self, ev: Evaluator, context: LoopContext, name: str, value: Value | None) -> bool:
         if value is None:
             return True
-        head = context.carried.get(name)
+        head = context.variables.get(name)
         if head is None:
             if isinstance(value, Poison) or name in self.missing or name in self.values:
                 return True
@@ -272,7 +272,7 @@ class Carried:
         """What an iteration's end assigns to the merge names."""
         pairs: list[tuple[str, Sym]] = []
         for key, head, value in [
-            *((("name", name), head, env.get(name)) for name, head in context.carried.items()),
+            *((("name", name), head, env.get(name)) for name, head in context.variables.items()),
             *((("list", key), head, heap.get(key)) for key, head in context.lists.items()),
         ]:
             if value is None or isinstance(head, Poison):

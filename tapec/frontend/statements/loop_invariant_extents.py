@@ -2,7 +2,7 @@
 
 An iteration is lowered as if the arrays that it begins with had the extents of those before the loop.  If what it ends
 with has them then, as its text says, all iterations keep them; otherwise the loop is lowered again without that for the
-arrays that differ.  Where they differ by extents of parameters (`h = np.tanh(w @ h)`), a form of the program takes
+arrays that differ.  Where they differ by extents of parameters (`h = np.tanh(w @ h)`), a version of the program takes
 those to be equal (`assumed_extents.py`).
 """
 
@@ -59,7 +59,7 @@ class InvariantExtents:
         return False
 
     def take(self, ev: Evaluator, assumed: AssumedExtents, path: tuple[Any, ...], last: Sym) -> None:
-        """Take an iteration's array to have the extents of the one before in the next form, if parameters decide
+        """Take an iteration's array to have the extents of the one before in the next version, if parameters decide
         that.
         """
         head = self.heads[path]

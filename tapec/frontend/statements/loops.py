@@ -32,8 +32,8 @@ from tapec.frontend.source.source_liveness import assigned
 from tapec.frontend.statements.assignments import bind
 from tapec.frontend.statements.branches import branch
 from tapec.frontend.statements.guarded_loops import guarded_for, guarded_iterations
-from tapec.frontend.statements.loop_carried import Carried, LoopContext
-from tapec.frontend.statements.rolled_loops import attempted, counted, is_long, may_be_written_out
+from tapec.frontend.statements.loop_carried import LoopCarriedValues, LoopContext
+from tapec.frontend.statements.rolled_loops import attempted, counted, is_long, may_be_unrolled
 from tapec.frontend.statements.unrolled_loops import unrolled_for, unrolled_while
 from tapec.frontend.structures.merging import copy_all
 from tapec.syntax.core import Atom, Break, Name
@@ -97,9 +97,9 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     live = ev.frame.liveness.after.get(id(node), frozenset())
     head = ev.frame.liveness.head.get(id(node), frozenset())
     names = assigned([node])
-    if not _has_break(node.body) and may_be_written_out(iteration, node):
+    if not _has_break(node.body) and may_be_unrolled(iteration, node):
         if not attempted(ev, lambda: _run(ev, iteration, node, live | head, names)):
-            _written_out(ev, iteration, node)
+            _unrolled(ev, iteration, node)
         return
     if _unrolls(ev, iteration, node) and not _has_break(node.body):
         iterations = None if iteration.kind == "filter" else count(ev, replace(iteration, progress=None), node)
@@ -109,12 +109,12 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
             and attempted(ev, lambda: _rolled(ev, iteration, node, live))
         ):
             return
-        _written_out(ev, iteration, node)
+        _unrolled(ev, iteration, node)
         return
     _run(ev, iteration, node, live | head, names)
 
 
-def _written_out(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
+def _unrolled(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     """A loop, iteration by iteration."""
     begun = dict(ev.heap)
     for item in each(ev, iteration, node):
@@ -284,7 +284,7 @@ def loop(
     """
     bounds = _bounds(ev, header, node)
     entry, taken, outer = ev.snapshot(), set(ev.taken), ev.block
-    carried = Carried(entry, sorted(names & live))
+    carried = LoopCarriedValues(entry, sorted(names & live))
     for _ in range(60):
         ev.restore(entry)
         ev.taken = taken | ev.fixed
@@ -321,7 +321,7 @@ def loop(
     ev.block = outer
     ev.restore(entry)
     ev.dims.update(carried.invariant.extents)
-    ev.frame.env.update(context.carried)
+    ev.frame.env.update(context.variables)
     ev.heap.update({**context.lists, **context.contents})
     built = None if header is None or var is None else (var, *(b.atom for b in bounds), *header[4:])
     ev.emit(OpenLoop(built, root, ev.span))  # type: ignore[arg-type]

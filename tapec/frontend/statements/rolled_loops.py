@@ -30,7 +30,7 @@ from tapec.frontend.evaluator.values import Items, Iteration, Lst, Sym, Tup, Val
 
 # nodes of the source in all iterations together
 _LONG = 600
-# and of those that are written out because they must be
+# and of those that are unrolled because they must be
 _WRITTEN_OUT = 3000
 _GROWING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
 _KINDS = frozenset({"items", "enumerate", "zip", "reversed"})
@@ -46,7 +46,7 @@ def is_long(node: gast.For, iterations: int) -> bool:
     return inner and not grows and iterations * sum(map(_weight, node.body)) > _LONG
 
 
-def may_be_written_out(iteration: Iteration, node: gast.For) -> bool:
+def may_be_unrolled(iteration: Iteration, node: gast.For) -> bool:
     """Whether iterations over a range are few and short enough to be lowered one by one, and change a list's length."""
     if iteration.kind != "range" or iteration.parallel or iteration.slots is not None:
         return False
