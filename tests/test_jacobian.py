@@ -296,6 +296,13 @@ def test_custom_gradients_have_rows_and_columns():
     np.testing.assert_allclose(tapec.hessian(lambda x: np.sum(loss(x)))(X), 6.0 * np.eye(3), rtol=1e-14)
     np.testing.assert_allclose(tapec.jacfwd(loss)(X), np.diag(5.0 * X), rtol=1e-14)
 
+    def several(x, a):
+        return doubled(x) - 0.5, a + x
+
+    number, row = tapec.jacrev(several)(2.0, X)
+    assert number == 3.0
+    np.testing.assert_array_equal(row, np.ones(3))
+
 
 def test_refusals():
     with pytest.raises(UsageError, match="mode must be"):
