@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import gast
 
 from tapec.frontend.arrays import array_creation, array_primitives, indexing
-from tapec.frontend.calls import calls, decorators, function_handlers, inlining
+from tapec.frontend.calls import calls, decorators, function_handlers
 from tapec.frontend.calls.recursion import Callees
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.expressions import attributes, comparisons, comprehensions, operators, outside_objects
@@ -85,7 +85,6 @@ class FullEvaluator(Evaluator):
     inline_library = calls.call_library
     method = function_handlers.method
     decorated = decorators.decorated
-    resolver = inlining.resolver
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         super().__init__(reserved)

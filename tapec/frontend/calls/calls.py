@@ -8,7 +8,6 @@ import inspect
 import math
 import sys
 import types
-from collections.abc import Callable
 from typing import Any
 
 import gast
@@ -61,8 +60,6 @@ from tapec.rules import function_name, rule_for
 from tapec.rules.arrays_apply import vectorized
 from tapec.rules.internal import INTERNAL
 from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
-
-Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 
 # what takes all that a generator expression gives before it does anything else
 _EXHAUST = dict.fromkeys(

@@ -98,7 +98,7 @@ def call_function(
         wrap(ev, kw_values[arg.id], None, ("kwdefault", function, arg.id)) if arg.id in kw_values else None
         for arg in source.node.args.kwonlyargs
     )
-    names = ev.resolver(function)
+    names = resolver(ev, function)
     # of a closure that is a function of what it holds (`tapec.captured`)
     captured = dict(zip(getattr(function, "captured", ()), args, strict=False))
     args = args[len(captured) :]

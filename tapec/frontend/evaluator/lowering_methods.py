@@ -8,7 +8,6 @@ elementwise expression whose elements are compared, it calls a method that is de
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import FunctionType
 from typing import Any, ClassVar
 
 from tapec.frontend.evaluator.values import Contents, Growing, Lst, Sym, Value
@@ -138,8 +137,4 @@ class LoweringMethods:
 
     def decorated(self, decorator: Any, function: Value, node: Any) -> Value:
         """A function under one decorator."""
-        raise NotImplementedError
-
-    def resolver(self, function: FunctionType) -> Callable[[str], Value | None]:
-        """What the names stand for that a function reads from its closure and its module."""
         raise NotImplementedError
