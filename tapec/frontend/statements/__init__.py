@@ -12,6 +12,6 @@
 
 A loop is lowered again until its loop-carried values and their types no longer change: `loop_carried.py`, which array
 keeps its extents (`loop_invariant_extents.py`), which arrays come to share memory (`loop_memory_sharing.py`).  Loops
-that cannot have one body are unrolled (`unrolled_loops.py`, `guarded_loops.py`), long ones over literals are not
+that cannot have one body are unrolled (`unrolled_loops.py`), long ones over literals are not
 (`rolled_loops.py`).  `checkpointed_loops.py` has `tapec.checkpointed`.
 """

@@ -31,10 +31,9 @@ from tapec.frontend.iteration.iterators import LEFT, NOTHING, count, each, note,
 from tapec.frontend.source.source_liveness import assigned
 from tapec.frontend.statements.assignments import bind
 from tapec.frontend.statements.branches import branch
-from tapec.frontend.statements.guarded_loops import guarded_for, guarded_iterations
 from tapec.frontend.statements.loop_carried import LoopCarriedValues, LoopContext
 from tapec.frontend.statements.rolled_loops import attempted, counted, is_long, may_be_unrolled
-from tapec.frontend.statements.unrolled_loops import unrolled_for, unrolled_while
+from tapec.frontend.statements.unrolled_loops import guarded_for, guarded_iterations, unrolled_for, unrolled_while
 from tapec.frontend.structures.merging import copy_all
 from tapec.syntax.core import Atom, Break, Name
 from tapec.syntax.types import Scalar

@@ -1,17 +1,30 @@
-"""Loops where every decision is known: iteration after iteration, as Python would run them."""
+"""Loops that have one body for each iteration.
+
+Where every decision is known, as in a tape's block, loops run iteration after iteration, as Python would run them.
+
+Elsewhere a loop over known objects beside an array is unrolled: `for link, angle in zip(LINKS, angles)`.  No number
+picks one of several functions or objects, so there are as many iterations as objects, each under the test that the
+array is that long.
+"""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import gast
 
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.values import Stream, Value
+from tapec.frontend.evaluator.values import Items, Iteration, Lst, Stream, Sym, Tup, Value, number
 from tapec.frontend.iteration.generators import Generator, consume_in, count_iteration, drive
-from tapec.frontend.iteration.iterables import as_iteration
-from tapec.frontend.iteration.iterators import each
+from tapec.frontend.iteration.iterables import as_iteration, iteration_item, iteration_length
+from tapec.frontend.iteration.iterators import NOTHING, each, taken
 from tapec.frontend.statements.assignments import bind
+from tapec.frontend.statements.branches import branch
+from tapec.frontend.statements.loop_carried import shape
+
+# more iterations would make the function too long
+_MOST = 100
 
 
 def unrolled_while(ev: Evaluator, node: gast.While) -> None:
@@ -47,3 +60,43 @@ def _iteration(ev: Evaluator, node: Any) -> bool:
         ev.broke = ev.dead = False
         return False
     return not ev.dead
+
+
+def guarded_iterations(ev: Evaluator, iteration: Iteration) -> int | None:
+    """How many iterations a loop makes at most, if it has to be unrolled; None if it can be a loop."""
+    found = [values for values in _known(ev, iteration) if any(shape(v) != shape(values[0]) for v in values)]
+    most = min(map(len, _known(ev, iteration)), default=0)
+    return most if found and most <= _MOST else None
+
+
+def _known(ev: Evaluator, iteration: Iteration) -> list[tuple[Value, ...]]:
+    """The items of tuples and lists of known length, side by side."""
+    found: list[tuple[Value, ...]] = []
+    if iteration.kind not in ("zip", "enumerate", "items"):
+        return found
+    for arg in iteration.args:
+        if isinstance(arg, Iteration):
+            found += _known(ev, arg)
+        elif isinstance(arg, Tup):
+            found.append(arg.items)
+        elif isinstance(arg, Lst) and isinstance(contents := ev.heap[arg], Items):
+            found.append(contents.values)
+    return found
+
+
+def guarded_for(ev: Evaluator, iteration: Iteration, node: gast.For, iterations: int) -> None:
+    whole = taken(ev, iteration, node)
+    if whole == NOTHING:
+        return
+    total = iteration_length(ev, whole, node)
+    for k in range(iterations):
+        place = number(k)
+        body = functools.partial(_guarded_iteration, ev, whole, place, node)
+        branch(ev, ev.op("<", place, total), body, lambda: None)
+        if ev.dead:
+            return
+
+
+def _guarded_iteration(ev: Evaluator, iteration: Iteration, place: Sym, node: gast.For) -> None:
+    bind(ev, node.target, iteration_item(ev, iteration, place, node), node)
+    ev.statements(node.body)
