@@ -1,4 +1,4 @@
-"""Products of arrays that a text or their ranks describe, and other functions whose arguments are structure."""
+"""Products of arrays that a text or their ranks describe: `np.einsum`, `np.tensordot`."""
 
 from __future__ import annotations
 

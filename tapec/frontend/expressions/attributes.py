@@ -1,4 +1,4 @@
-"""Attributes, and the Python objects that are found under names and attributes."""
+"""Attributes of values: `x.shape`, `module.constant`, `owner.method`."""
 
 from __future__ import annotations
 
