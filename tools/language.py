@@ -27,7 +27,7 @@ from tapec.frontend.expressions.operators import SIGNS
 from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.iteration import generators
 from tapec.frontend.library import complex_calls
-from tapec.frontend.source.construct_names import WORDS
+from tapec.frontend.source.refused_syntax import WORDS
 from tapec.frontend.statements import import_statement, nonlocal_variables, try_statement
 from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC

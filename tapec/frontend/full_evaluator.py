@@ -10,7 +10,15 @@ from tapec.frontend.arrays import array_creation, array_primitives, indexing
 from tapec.frontend.calls import calls, decorators, function_handlers
 from tapec.frontend.calls.recursion import Callees
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.expressions import attributes, comparisons, comprehensions, operators, outside_objects
+from tapec.frontend.expressions import (
+    attributes,
+    comparisons,
+    comprehensions,
+    formatted_strings,
+    names_and_literals,
+    operators,
+    outside_objects,
+)
 from tapec.frontend.iteration import collections_and_sets, generators, iterables, sequences
 from tapec.frontend.library import list_methods
 from tapec.frontend.operations import conditions, elementwise
@@ -30,7 +38,9 @@ class FullEvaluator(Evaluator):
     """An evaluator with all handlers; `LoweringMethods` says what the methods do."""
 
     expression_handlers = {
+        **names_and_literals.LITERALS,
         **operators.HANDLERS,
+        **formatted_strings.FORMATTED,
         **comparisons.HANDLERS,
         **conditions.HANDLERS,
         **attributes.HANDLERS,

@@ -42,7 +42,8 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.expressions.attributes import READ_ONCE
 from tapec.frontend.expressions.comprehensions import tested
-from tapec.frontend.expressions.operators import at_once, before_calls
+from tapec.frontend.expressions.names_and_literals import at_once
+from tapec.frontend.expressions.operators import before_calls
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration import coroutines
 from tapec.frontend.iteration.generators import collected

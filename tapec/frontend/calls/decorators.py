@@ -31,7 +31,7 @@ from tapec.frontend.evaluator.values import (
     Value,
     describe,
 )
-from tapec.frontend.expressions.operators import index
+from tapec.frontend.expressions.names_and_literals import index
 from tapec.frontend.source.function_source import undecorated
 from tapec.frontend.source.numba_decorators import Jitted, declaration_of, of_options
 from tapec.frontend.statements.context_managers import Manager

@@ -6,7 +6,6 @@ import inspect
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import gast
@@ -34,9 +33,9 @@ from tapec.frontend.expressions import declared_types
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.generators import Generator, is_generator
 from tapec.frontend.iteration.iterators import fresh
-from tapec.frontend.source.construct_names import words
 from tapec.frontend.source.function_source import FunctionSource, source_of
 from tapec.frontend.source.numba_decorators import Jitted, declaration_of
+from tapec.frontend.source.refused_syntax import refused, words
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import DONE, RETURN, tail_exits
 from tapec.frontend.statements.nonlocal_variables import outer_names
@@ -227,20 +226,11 @@ def _entry_call(ev: Evaluator, frame: Frame, definition: Any, bind: Any, evaluat
     return result
 
 
-_REFUSED = (gast.Global, gast.Nonlocal, gast.Yield, gast.YieldFrom, gast.Await, gast.AsyncFunctionDef)
-
-
 def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
-    inner = _refused(definition)
+    inner = refused(definition)
     if inner is not None:
         ev.frame = frame
         ev.fail(UnsupportedSyntax, f"cannot differentiate {words(inner)}", inner)
-
-
-@cache
-def _refused(definition: Any) -> Any:
-    """The first piece of syntax that is refused wherever it stands; a function is searched once, not per call."""
-    return next((inner for inner in gast.walk(definition) if isinstance(inner, _REFUSED)), None)
 
 
 def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:

@@ -39,8 +39,8 @@ from tapec.frontend.evaluator.values import (
     number,
     plain_number,
 )
-from tapec.frontend.source.construct_names import words
 from tapec.frontend.source.function_source import FunctionSource, source_of
+from tapec.frontend.source.refused_syntax import words
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
 from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type

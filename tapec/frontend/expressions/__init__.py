@@ -2,7 +2,9 @@
 
 | subject | modules |
 |---|---|
-| names, literals, `+`, `-x`, tuples, lists, f-strings, `lambda` | `operators.py` |
+| names, literals, tuples, lists, `lambda`; a variable that is not set | `names_and_literals.py` |
+| `+`, `-x`, `//`, `@` | `operators.py` |
+| f-strings | `formatted_strings.py` |
 | `<`, `==`, `is`, `in` | `comparisons.py` |
 | `owner.name` | `attributes.py` |
 | Python objects that names and attributes lead to, such as arrays of a module | `outside_objects.py` |

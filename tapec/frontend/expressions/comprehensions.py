@@ -14,7 +14,7 @@ from tapec.frontend.evaluator.values import Value, number
 from tapec.frontend.expressions.operators import is_pure
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.iteration.iterators import fresh
-from tapec.frontend.source.construct_names import words
+from tapec.frontend.source.refused_syntax import words
 from tapec.frontend.source.source_liveness import SourceLiveness
 from tapec.frontend.structures import dicts
 

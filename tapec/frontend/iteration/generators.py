@@ -17,7 +17,7 @@ from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import Progress, Static, Stream, Tup, Value
 from tapec.frontend.iteration.iterables import as_iteration
 from tapec.frontend.iteration.iterators import END, LEFT, each, note, position
-from tapec.frontend.source.construct_names import words
+from tapec.frontend.source.refused_syntax import words
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import tail_exits
 

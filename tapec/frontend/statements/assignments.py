@@ -31,7 +31,7 @@ from tapec.frontend.evaluator.values import (
     number,
     with_keys,
 )
-from tapec.frontend.expressions import declared_types, operators
+from tapec.frontend.expressions import declared_types, names_and_literals, operators
 from tapec.frontend.iteration.coroutines import all_frames
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.operations import allocation
@@ -75,7 +75,7 @@ def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
             _unpack(ev, target, value, node)
         case gast.Subscript():
             owner = ev.expr(target.value)
-            stores.store(ev, owner, operators.index(ev, target.slice), value, node)
+            stores.store(ev, owner, names_and_literals.index(ev, target.slice), value, node)
         case gast.Starred():
             bind(ev, target.value, value, node)
         case gast.Attribute():
@@ -254,7 +254,7 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
     fn = operators.SIGNS.get(type(node.op), "@")
     if isinstance(node.target, gast.Subscript):
         owner = ev.expr(node.target.value)
-        index = operators.index(ev, node.target.slice)
+        index = names_and_literals.index(ev, node.target.slice)
         stores.update(ev, owner, index, fn, lambda: ev.expr(node.value), node)
         return
     if isinstance(node.target, gast.Attribute):
@@ -264,7 +264,7 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
         store_attribute(ev, holder, node.target.attr, new, node.target)
         return
     ident = node.target.id
-    old = operators.name(ev, gast.copy_location(gast.Name(ident, gast.Load(), None, None), node.target))
+    old = names_and_literals.name(ev, gast.copy_location(gast.Name(ident, gast.Load(), None, None), node.target))
     result = stores.updated(ev, old, fn, ev.expr(node.value), node, ident)
     result = declared_types.variable(ev, ev.frame, ident, result, node)
     if ident in ev.frame.outer:

@@ -13,7 +13,7 @@ import gast
 from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import Static
-from tapec.frontend.source.construct_names import words
+from tapec.frontend.source.refused_syntax import words
 
 
 def import_(ev: Evaluator, node: gast.Import) -> None:

@@ -12,7 +12,7 @@ from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import Value
 from tapec.frontend.iteration.generators import own_nodes
-from tapec.frontend.source.construct_names import words
+from tapec.frontend.source.refused_syntax import words
 
 
 @cache

@@ -11,7 +11,7 @@ from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import NONE, Dct, Lst, Static, Sym, Template, Value, describe, mapping
-from tapec.frontend.expressions import operators
+from tapec.frontend.expressions import names_and_literals
 from tapec.frontend.structures import dicts
 from tapec.syntax.core import Const, Print, Raise
 
@@ -81,7 +81,7 @@ def _text(ev: Evaluator, node: Any) -> Value:
 
 
 def function_def(ev: Evaluator, node: gast.FunctionDef) -> None:
-    made: Value = operators.closure(ev, node)
+    made: Value = names_and_literals.closure(ev, node)
     for decorator in reversed(node.decorator_list):
         made = ev.decorated(decorator, made, node)
     ev.frame.env[node.name] = made
@@ -97,7 +97,7 @@ def delete(ev: Evaluator, node: gast.Delete) -> None:
             if mapping(owner) is not None:
                 message = "an item of a dict that is an argument is deleted"
                 ev.fail(UnsupportedSyntax, message, node, hint="delete it from a copy: `dict(p)`")
-            index = operators.index(ev, target.slice)
+            index = names_and_literals.index(ev, target.slice)
             if isinstance(owner, Lst) and isinstance(index, Sym):
                 ev.method(owner, "pop", [index], {}, node)
                 continue

@@ -10,7 +10,7 @@ from tapec.errors import UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.values import Caught, Items, Lst, Static, Tup
-from tapec.frontend.source.construct_names import words
+from tapec.frontend.source.refused_syntax import words
 
 
 def try_(ev: Evaluator, node: gast.Try) -> None:

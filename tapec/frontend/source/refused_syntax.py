@@ -1,8 +1,11 @@
-"""Constructs of Python by the words a user has for them."""
+"""Syntax that is refused, and the words for it in messages."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
+
+import gast
 
 WORDS = {
     "AsyncFor": "`async for`",
@@ -26,6 +29,16 @@ WORDS = {
     "Yield": "`yield`",
     "YieldFrom": "`yield from`",
 }
+
+
+# refused wherever it stands in a function, unless every decision is known, as in a tape's block
+_REFUSED = (gast.Global, gast.Nonlocal, gast.Yield, gast.YieldFrom, gast.Await, gast.AsyncFunctionDef)
+
+
+@cache
+def refused(definition: Any) -> Any:
+    """The first piece of syntax that is refused; None if there is none.  A function is searched once, not per call."""
+    return next((inner for inner in gast.walk(definition) if isinstance(inner, _REFUSED)), None)
 
 
 def words(node: Any) -> str:
