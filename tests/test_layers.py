@@ -36,8 +36,8 @@ def test_downward_imports_are_fine(tree):
         tree(
             {
                 "tapec/api.py": "from tapec.frontend import lower\nimport tapec_runtime",
-                "tapec/frontend/lower.py": "from tapec.frontend.values import V\nfrom .. import errors",
-                "tapec/frontend/values.py": "from tapec.syntax.core import Name",
+                "tapec/frontend/lower.py": "from tapec.frontend.evaluator.values import V\nfrom .. import errors",
+                "tapec/frontend/evaluator/values.py": "from tapec.syntax.core import Name",
                 "tapec/syntax/core.py": "",
                 "tapec/errors.py": "",
             }

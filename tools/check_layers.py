@@ -44,6 +44,11 @@ LAYERS: Layers = (
 )
 # the folders of a layer that have layers among themselves
 ROOMS: dict[str, Layers] = {
+    "frontend": (
+        *(("__init__",), ("assumed_extents",), ("lower",), ("full_evaluator",)),
+        *(("calls",), ("library",), ("statements",), ("expressions",), ("iteration",)),
+        *(("arrays",), ("structures",), ("operations",), ("evaluator",), ("source",)),
+    ),
     "optimise": (
         ("__init__",),
         ("passes",),

@@ -16,7 +16,7 @@ import tapec
 import tapec.jacobians
 from tapec.backend.jit import load
 from tapec.errors import NotDifferentiable, UnsupportedType, UsageError
-from tapec.frontend.numba_types import from_numba, type_of_value
+from tapec.frontend.evaluator.numba_types import from_numba, type_of_value
 from tapec.pipeline import build
 from tests.oracles import clone
 from tests.programs.test_programs import PROGRAMS

@@ -67,11 +67,11 @@ BEHIND = frozenset(
         "transforms/checkpoint_contents.py: message",
         'tape/answers/recording.py: f"the tape\'s block ended by {type(error).__name__} where its state is not known"',
         "tape/objects/outer_variables.py: f'`{ident}` of an outer function is assigned in a compiled function'",
-        "frontend/context.py: 'a context of a generator, inside a loop over numbers'",
-        'frontend/imports.py: "`import *` inside a tape\'s block"',
-        "frontend/imports.py: message",
-        "frontend/suspended.py: 'a generator inside a loop over numbers'",
-        "frontend/suspended.py: f'cannot assign to `{ident}` of an outer function here'",
+        "frontend/statements/context_managers.py: 'a context of a generator, inside a loop over numbers'",
+        'frontend/statements/import_statement.py: "`import *` inside a tape\'s block"',
+        "frontend/statements/import_statement.py: message",
+        "frontend/iteration/generators.py: 'a generator inside a loop over numbers'",
+        "frontend/statements/nonlocal_variables.py: f'cannot assign to `{ident}` of an outer function here'",
         "tape/derivatives/recomputed_values.py: f'the source `{name}` is computed once more for the gradient of an inner tape'",  # noqa: E501
         "tape/compiled_functions/compiled_function.py: f'`{f.__name__}` reaches too much mutable structure below its loops and branches'",  # noqa: E501
         "tape/answers/reentered_tape.py: f'`{leaf.name}` is another kind of array in the block that the tape is entered for again'",  # noqa: E501
@@ -95,7 +95,7 @@ BEHIND = frozenset(
         "tape/block/with_statement.py: error.message",
         # said again by an error that keeps no frames
         "gradient_tape.py: error.message",
-        "frontend/cached.py: message",
+        "frontend/calls/cached_functions.py: message",
         "tape/objects/random_state.py: f'`{name}` of a random generator here'",
         "tape/answers/row_gradients.py: 'rows that are taken by something else than an array'",
         "tape/objects/object_standins.py: f'{self.subject} that assigns `{ident}` of another function'",

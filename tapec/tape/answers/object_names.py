@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
+from tapec.frontend.evaluator.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.objects.block_inputs import InputLeaf
 from tapec.tape.plan.tape_plan import AtomOrPair, TapePlan

@@ -10,7 +10,7 @@ import numpy as np
 from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.lower import Lowered
 from tapec.options import Options
 from tapec.syntax.core import Block, Const, Function, Return
