@@ -1,4 +1,4 @@
-"""Lists and tuples that are arguments, whose items are alike: a loop over one is a loop.
+"""Lists and tuples that are arguments, whose items have one structure: a loop over one is a loop.
 
     params = [(w, b), ...]     ->     item_0    the elements of all `w`, one array after the other
                                       starts_0  where each begins, and the end of the last one

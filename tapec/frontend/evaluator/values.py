@@ -135,7 +135,7 @@ class Record(Value):
 
 @dataclass(frozen=True)
 class PackedList(Value):
-    """A list that an argument is, whose items are alike (`packed_lists.py`): `count` items from the `first` one on."""
+    """A list argument whose items have one structure (`packed_lists.py`): `count` items from the `first` one on."""
 
     form: Any
     parts: tuple[Value, ...]

@@ -189,4 +189,4 @@ def told_apart(x):
 def test_what_is_refused(f):
     with pytest.raises(TapecError) as refused:
         tapec.grad(f)(X)
-    assert "test_run_text.py" in str(refused.value)
+    assert "test_runtime_text.py" in str(refused.value)
