@@ -24,7 +24,7 @@ from tapec_runtime.indexed_slices import IndexedSlices
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
 if TYPE_CHECKING:
-    from tapec_runtime.checkpoints import checkpointed
+    from tapec_runtime.checkpoint_schedule import checkpointed
 
 __all__ = [
     "GradientTape",

@@ -55,11 +55,11 @@ class LinearMap:
     """
 
     def __init__(self, f: Callable[..., Any], primals: tuple[Any, ...], options: Options) -> None:
-        from tapec.backend import structured
+        from tapec.backend import structured_arguments
 
         self._f, self._options = f, options
         self._primals = copied_arguments(tuple(variables.plain(one) for one in primals))
-        plain = [structured.plain(one, f"argument {k}") for k, one in enumerate(self._primals)]
+        plain = [structured_arguments.plain(one, f"argument {k}") for k, one in enumerate(self._primals)]
         self._leaves = {k: flat(one) for k, one in enumerate(plain) if any(map(is_float, flat(one)))}
         if not self._leaves:
             raise UsageError("no argument is a float, so that nothing can move", hint="pass a float64")
@@ -67,7 +67,7 @@ class LinearMap:
         self._moving = tuple(self._leaves)
         self._derivative = directional(f, self._moving, options)
         self.value = self._pushed([zeros_of(plain[k]) for k in self._moving])[0]
-        self._results = structured.plain(self.value, "value")
+        self._results = structured_arguments.plain(self.value, "value")
 
     def __call__(self, *tangents: Any) -> Any:
         """The tangent of the value for tangents of the arguments, None for those that do not move."""
@@ -181,9 +181,9 @@ class _Pieces:
 
 def _vector(value: Any, leaves: list[Any], dtype: np.dtype[Any]) -> Vector:
     """The floats in a value of the structure of `leaves`, one after the other."""
-    from tapec.backend import structured
+    from tapec.backend import structured_arguments
 
-    found = zip(flat(structured.plain(value, "value")), leaves, strict=True)
+    found = zip(flat(structured_arguments.plain(value, "value")), leaves, strict=True)
     return np.concatenate([np.ravel(one).astype(dtype, copy=False) for one, leaf in found if is_float(leaf)])
 
 

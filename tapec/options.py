@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypedDict
 
@@ -124,18 +125,20 @@ class Keywords(TypedDict, total=False):
     has_aux: bool
 
 
+def no_option(unknown: Collection[str]) -> tuple[str, str]:
+    """The message and the hint for names of options that there are not."""
+    if "argnums" in unknown:
+        return "there is no option `argnums`", "write `wrt`: a position or name of a parameter, or a tuple of those"
+    return f"there is no option `{min(unknown)}`", f"the options are {', '.join(Keywords.__annotations__)}"
+
+
 def chosen(keywords: Keywords) -> Options:
     """The options that keywords ask for; raises UsageError for unknown ones."""
     if not keywords:
         return DEFAULT
-    unknown = keywords.keys() - Keywords.__annotations__.keys()
-    if "argnums" in unknown:
-        hint = "write `wrt`: a position or name of a parameter, or a tuple of those"
-        raise UnknownKeyword("there is no option `argnums`", hint=hint)
-    if unknown:
-        raise UnknownKeyword(
-            f"there is no option `{min(unknown)}`", hint=f"the options are {', '.join(Keywords.__annotations__)}"
-        )
+    if unknown := keywords.keys() - Keywords.__annotations__.keys():
+        message, hint = no_option(unknown)
+        raise UnknownKeyword(message, hint=hint)
     level = keywords.get("opt_level", Options.level)
     math = keywords.get("math", Options.math)
     if level not in LEVELS or isinstance(level, bool):

@@ -180,10 +180,10 @@ def tangent_like(tangent: Any, primal: Any, place: int) -> Any:
 
 def _of_structure(tangent: Any, primal: Any, what: str) -> Any:
     """A tangent in the structure, dtypes and layouts of an argument, with tuples for lists and dicts."""
-    from tapec.backend import structured
+    from tapec.backend import structured_arguments
 
-    theirs = structured.plain(structured.matched(tangent, primal, what), what)
-    return _of_leaves(theirs, structured.plain(primal, what), what)
+    theirs = structured_arguments.plain(structured_arguments.matched(tangent, primal, what), what)
+    return _of_leaves(theirs, structured_arguments.plain(primal, what), what)
 
 
 def _of_leaves(tangent: Any, primal: Any, what: str) -> Any:
@@ -225,12 +225,12 @@ def _not_packed(function: types.FunctionType, options: Options) -> set[Any]:
 def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments with tuples for lists, and named tuples for dataclasses and dicts."""
     load(*CALLS)
-    from tapec.backend import structured
+    from tapec.backend import structured_arguments
 
-    if all([type(one) in structured.LEAVES for one in arguments]):
+    if all([type(one) in structured_arguments.LEAVES for one in arguments]):
         return arguments
     labels = list(parameters(function))
-    return tuple(structured.plain(one, labels[min(k, len(labels) - 1)]) for k, one in enumerate(arguments))
+    return tuple(structured_arguments.plain(one, labels[min(k, len(labels) - 1)]) for k, one in enumerate(arguments))
 
 
 def _shaped(seed: Any, like: Any, what: str, copied: bool = False) -> Any:
@@ -325,7 +325,7 @@ def vjp_by(
 def _vjp(
     bound: Bound, by: Collection[int] | None, primals: tuple[Any, ...], options: Options
 ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    from tapec.backend import structured
+    from tapec.backend import structured_arguments
     from tapec.backend.derivative_base import Remade
 
     function = _shared(plain_function(bound.function))
@@ -347,19 +347,20 @@ def _vjp(
     value, pull = _packed_result(function, options, plain, reversed_for) or reversed_for(plain)
     like = flat(value)
     derivative = bound.function if isinstance(bound.function, Remade) else None
-    natural = structured.returned(value, primals, derivative)
+    natural = structured_arguments.returned(value, primals, derivative)
     shapes = [np.empty_like(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in like]
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        if type(cotangent) in structured.LEAVES:
+        if type(cotangent) in structured_arguments.LEAVES:
             theirs = [cotangent]
         else:
-            theirs = flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
+            given = structured_arguments.matched(cotangent, natural, "the cotangent")
+            theirs = flat(structured_arguments.plain(given, "cotangent"))
         if len(shapes) != len(theirs):
             raise UsageError("the cotangent has another structure than the value")
         pairs = zip(theirs, shapes, strict=True)
         adjoints = pull([_shaped(c, v, "the cotangent", True) for c, v in pairs if is_float(v)])
-        found = {k: structured.like(primals[k], one) for k, one in zip(wrt, adjoints, strict=True)}
+        found = {k: structured_arguments.like(primals[k], one) for k, one in zip(wrt, adjoints, strict=True)}
         return tuple(map(found.get, own))
 
     return natural, pullback

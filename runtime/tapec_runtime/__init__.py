@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         overlap,
         overlaps_itself,
     )
-    from tapec_runtime.checkpoints import checkpointed, next_checkpoint
+    from tapec_runtime.checkpoint_schedule import checkpointed, next_checkpoint
     from tapec_runtime.complex_parts import complex64_array, complex_array
     from tapec_runtime.decompositions import pseudo_inverse, thin_qr, thin_svd
     from tapec_runtime.error_function import erf
@@ -120,7 +120,7 @@ _LAZY = {
     "AliasedInside": "aliasing",
     "OtherVersion": "other_version",
     "arctan": "trigonometric",
-    "checkpointed": "checkpoints",
+    "checkpointed": "checkpoint_schedule",
     "cholesky_seed": "triangular",
     "complex64_array": "complex_parts",
     "complex_array": "complex_parts",
@@ -144,7 +144,7 @@ _LAZY = {
     "maximum": "extremes",
     "meet": "aliasing",
     "minimum": "extremes",
-    "next_checkpoint": "checkpoints",
+    "next_checkpoint": "checkpoint_schedule",
     "noted": "index_sets",
     "noted_all": "index_sets",
     "opaque": "opaque_numbers",

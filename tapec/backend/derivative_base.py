@@ -14,7 +14,7 @@ from numba.core import serialize
 from numba.core import types as nt
 from numba.core.dispatcher import OmittedArg
 
-from tapec.backend import known_arguments, named_tuple_classes, packing, staleness, structured
+from tapec.backend import known_arguments, packing, same_named_classes, staleness, structured_arguments
 from tapec.backend.argument_types import argument_types
 from tapec.backend.description import KINDS, shown
 from tapec.backend.fingerprint import Request
@@ -114,7 +114,7 @@ def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> lis
     if len(own) <= max(positions, default=0):
         return given
     sources = tuple(own[position] for position in positions)
-    return [*own, structured.matched(vector, sources[0] if single else sources, "the vector")]
+    return [*own, structured_arguments.matched(vector, sources[0] if single else sources, "the vector")]
 
 
 def _hashable(value: Any) -> Any:
@@ -163,7 +163,7 @@ def call_structured(
     if request is not None and request.kind in ("hvp", "gnvp"):
         given = _vectors_matched(derivative, request, given)
     converted = [
-        OmittedArg(known[k]) if k in known else structured.plain(arg, names[min(k, len(names) - 1)])
+        OmittedArg(known[k]) if k in known else structured_arguments.plain(arg, names[min(k, len(names) - 1)])
         for k, arg in enumerate(given)
     ]
     if request is None:
@@ -186,7 +186,9 @@ def _result_like(derivative: Any, request: Request, result: Any, given: list[Any
     """What a derivative returned, in the structures of the arguments that a call gave."""
     inner = derivative._recipe[1]
     back = functools.partial(
-        structured.returned, given=given[: request.count], derivative=inner if isinstance(inner, Remade) else None
+        structured_arguments.returned,
+        given=given[: request.count],
+        derivative=inner if isinstance(inner, Remade) else None,
     )
     kind, has_aux = request.kind, request.options.has_aux
     if kind == "primal":
@@ -198,8 +200,8 @@ def _result_like(derivative: Any, request: Request, result: Any, given: list[Any
     positions, single = derivative.sources
     sources = [given[position] for position in positions]
     if kind == "grad" and has_aux:
-        return structured.result_like(kind, result[0], sources, single), back(result[1])
-    return structured.result_like(kind, result, sources, single)
+        return structured_arguments.result_like(kind, result[0], sources, single), back(result[1])
+    return structured_arguments.result_like(kind, result, sources, single)
 
 
 def _packed_result(
@@ -250,7 +252,7 @@ def packed_arguments(plain: Sequence[Any], known: Collection[int], refused: Coll
 
 def forms_of(given: Sequence[Any]) -> tuple[Any, ...]:
     """What tells arguments that are packed from others for which another program is made."""
-    return tuple(map(named_tuple_classes.structure, given))
+    return tuple(map(same_named_classes.structure, given))
 
 
 def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:

@@ -22,7 +22,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.templates import Signature
 
 import tapec_runtime
-from tapec.backend import cache, jit, named_tuple_classes, repeated_arguments, staleness
+from tapec.backend import cache, jit, repeated_arguments, same_named_classes, staleness
 from tapec.backend.argument_types import argument_types
 from tapec.backend.carrier import of_count
 from tapec.backend.derivative_base import (
@@ -90,7 +90,7 @@ class Derivative(Remade, Dispatcher):
         self._alone: set[tuple[Any, ...]] = set()
         self._whole = False
         # by their names, the only classes of named tuples that this derivative is compiled for; () if there are others
-        self._classes: dict[tuple[str, ...], named_tuple_classes.Classes] = {}
+        self._classes: dict[tuple[str, ...], same_named_classes.Classes] = {}
         # what is looked at in an argument, its type, or where tuples stand in tuples its structure; what was found fine
         self._kind: Callable[[Any], Any] = type
         self._known: set[tuple[Any, ...]] = set()
@@ -157,15 +157,15 @@ class Derivative(Remade, Dispatcher):
         # only such functions pay for a Python frame around the call
         if type(self) is Derivative and any(f"tapec_runtime.{refused}" in text for refused in _REFUSALS):
             self.__class__ = Retrying
-        found = named_tuple_classes.of_types(types_)
+        found = same_named_classes.of_types(types_)
         if found:
             self.__class__ = ClassAware
             if len(found) > sum(isinstance(one, nt.BaseNamedTuple) for one in types_):
-                self._kind = named_tuple_classes.structure
+                self._kind = same_named_classes.structure
             self._known = set()
-            own = self._classes.setdefault(named_tuple_classes.names(found), found)
+            own = self._classes.setdefault(same_named_classes.names(found), found)
             if own != found:
-                self._classes[named_tuple_classes.names(found)] = ()
+                self._classes[same_named_classes.names(found)] = ()
         return result.entry_point
 
     def _cached(self, types_: tuple[Any, ...], alone: bool) -> Any:
@@ -403,7 +403,7 @@ class Retrying(Derivative):
 
 
 class ClassAware(Retrying):
-    """A derivative of a function that takes named tuples: see named_tuple_classes.py."""
+    """A derivative of a function that takes named tuples: see same_named_classes.py."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kinds = tuple(map(self._kind, args))
@@ -416,8 +416,8 @@ class ClassAware(Retrying):
             except (tapec_runtime.AliasedArguments, tapec_runtime.OtherVersion) as error:
                 refused = error
             return self._retried(refused, args, kwargs)
-        found = named_tuple_classes.of_values(self._given(args, kwargs) if kwargs else args)
-        if self._classes.setdefault(named_tuple_classes.names(found), found) == found:
+        found = same_named_classes.of_values(self._given(args, kwargs) if kwargs else args)
+        if self._classes.setdefault(same_named_classes.names(found), found) == found:
             self._known.add(kinds)
             return super().__call__(*args, **kwargs)
         return self._variant(found, self._build_program, self._request)(*args, **kwargs)

@@ -27,7 +27,7 @@ class _Unlike(Exception):
 
 
 def packed(value: Any) -> Any:
-    """An argument, as `structured.plain` makes it, with its lists of items that are alike packed."""
+    """An argument, as `structured_arguments.plain` makes it, with its lists of items that are alike packed."""
     if not isinstance(value, tuple):
         return value
     if type(value) is tuple and len(value) >= _LEAST:

@@ -1,4 +1,4 @@
-"""The C header of a library: documented entries, statuses, and texts of errors."""
+"""The C header of a library: documented entries, names of its statuses, and a function that tells what one means."""
 
 from __future__ import annotations
 
@@ -7,37 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapec.build.interface import Interface, Parameter, Result
+from tapec.build.statuses import REFUSALS, LibraryError
 from tapec.version import __version__
-
-# the name of each status after the prefix, and what it says; as in support/native.h
-REFUSALS = (
-    (-1, "NULL_POINTER", "a pointer is NULL that must not be"),
-    (-2, "NEGATIVE_EXTENT", "an extent is negative"),
-    (-3, "MISALIGNED", "the address or a stride of an array is no multiple of its element's size"),
-    (-4, "SHAPE_MISMATCH", "an array has not the shape that it must have"),
-    (-5, "OUT_OF_MEMORY", "there is not enough memory for a result"),
-)
-
-
-@dataclass(frozen=True)
-class HeaderError:
-    """An exception that functions of a library raise.
-
-    status   the number that stands for it
-    module   the module of its class, such as `builtins`
-    name     the name of its class
-    message  its text
-    """
-
-    status: int
-    module: str
-    name: str
-    message: str
-
-    @property
-    def text(self) -> str:
-        """What a traceback would end in."""
-        return f"{self.name}: {self.message}" if self.message else self.name
 
 
 @dataclass(frozen=True)
@@ -48,7 +19,7 @@ class HeaderEntry:
     summary: str
 
 
-def header_text(prefix: str, entries: Sequence[HeaderEntry], errors: Sequence[HeaderError]) -> str:
+def header_text(prefix: str, entries: Sequence[HeaderEntry], errors: Sequence[LibraryError]) -> str:
     """The text of `PREFIX.h`, in C99 and C++."""
     guard = f"{prefix.upper()}_H"
     parts = [
@@ -83,7 +54,7 @@ def _comment(text: str) -> str:
     return "\n".join(" *\n" + "\n".join(f" * {line}" for line in lines) for lines in paragraphs)
 
 
-def _statuses(prefix: str, errors: Sequence[HeaderError]) -> str:
+def _statuses(prefix: str, errors: Sequence[LibraryError]) -> str:
     """Names for statuses that do not come from the function; the others are listed."""
     lines = [f"    {prefix}_OK = 0,"]
     lines += [f"    {prefix}_{name} = {status}, /* {text} */" for status, name, text in REFUSALS]
@@ -145,7 +116,7 @@ def _result_rows(one: Result, interface: Interface) -> list[tuple[str, str]]:
     return [*rows, (f"{one.name}_shape", "receives: its extents")] if one.rank else rows
 
 
-def error_source(prefix: str, header: str, errors: Sequence[HeaderError]) -> str:
+def error_source(prefix: str, header: str, errors: Sequence[LibraryError]) -> str:
     """The C file with the function that tells what a status means."""
     cases = [(0, "no error"), *((status, text) for status, _, text in REFUSALS)]
     cases += [(error.status, error.text) for error in errors]

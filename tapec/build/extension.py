@@ -14,13 +14,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from tapec.build.build_target import Output, derive
-from tapec.build.c_header import REFUSALS, HeaderError
 from tapec.build.files import place
 from tapec.build.interface import ParameterGroup, Tree
 from tapec.build.method import ExtensionMethod, methods_of
 from tapec.build.object_code import Native, compile_native
 from tapec.build.processor import processor, suited
 from tapec.build.prototype import prototype_of
+from tapec.build.statuses import REFUSALS, LibraryError
 from tapec.build.toolchain import toolchain
 from tapec.build.wrapper import INDENT, Wrapper, c_string
 from tapec.errors import UsageError
@@ -29,7 +29,7 @@ from tapec.version import __version__
 SUFFIX = ".abi3.so"
 
 
-def module_text(name: str, methods: Sequence[ExtensionMethod], errors: Sequence[HeaderError]) -> str:
+def module_text(name: str, methods: Sequence[ExtensionMethod], errors: Sequence[LibraryError]) -> str:
     """The C source of a module; `errors` are the exceptions of its functions."""
     last = name.rpartition(".")[2]
     names = [one.name for method in methods for one in method.prototypes[0].arguments]
@@ -76,7 +76,7 @@ def module_text(name: str, methods: Sequence[ExtensionMethod], errors: Sequence[
     return "\n".join(lines) + "\n"
 
 
-def _raising(errors: Sequence[HeaderError]) -> Iterator[str]:
+def _raising(errors: Sequence[LibraryError]) -> Iterator[str]:
     """The function that turns a status into an exception."""
     yield "static void raise_status(const char *function, int status)"
     yield "{"

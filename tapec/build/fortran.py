@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from tapec.build.c_header import REFUSALS, HeaderEntry
+from tapec.build.c_header import HeaderEntry
 from tapec.build.interface import Parameter, Result
+from tapec.build.statuses import REFUSALS
 from tapec.version import __version__
 
 _KINDS = {

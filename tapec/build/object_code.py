@@ -23,13 +23,14 @@ import numpy as np
 
 from tapec.build.boundary_values import form_of, plain
 from tapec.build.build_target import DerivedTarget
-from tapec.build.c_header import HeaderEntry, HeaderError, error_source, header_text
+from tapec.build.c_header import HeaderEntry, error_source, header_text
 from tapec.build.entry import EntryParts, entries_source
 from tapec.build.interface import Interface, c_name, gradient_sources, interface_of
 from tapec.build.native_types import llvm_types
 from tapec.build.outputs import WrittenOutputs, with_outputs
 from tapec.build.processor import Processor
 from tapec.build.request import Job, WorkerAnswer, WorkerRequest
+from tapec.build.statuses import LibraryError
 from tapec.build.symbols import LIBC, LINEAR
 from tapec.build.toolchain import Toolchain, toolchain
 from tapec.errors import CompilationError, UnsupportedFunction, UsageError
@@ -56,7 +57,7 @@ class Native:
     interfaces: tuple[Interface, ...]
     objects: tuple[tuple[str, bytes], ...]
     header: str
-    errors: tuple[HeaderError, ...]
+    errors: tuple[LibraryError, ...]
     libraries: tuple[str, ...]
 
 
@@ -89,7 +90,7 @@ def compile_native(
             reason=answer.refusal.reason,
         )
     interfaces = tuple(interface_of(one, made.returned) for one, made in zip(functions, answer.functions, strict=True))
-    errors = tuple(HeaderError(k, *failure) for k, failure in enumerate(answer.failures, 1))
+    errors = tuple(LibraryError(k, *failure) for k, failure in enumerate(answer.failures, 1))
     summaries = [_summary(one) for one in functions]
     header = header_text(prefix, [HeaderEntry(i, s) for i, s in zip(interfaces, summaries, strict=True)], errors)
     wanted = frozenset(name for made in answer.functions for name in made.undefined)

@@ -3,7 +3,8 @@
     python -m tapec.build.worker < request > answer
 
 Numba chooses a processor once, when it is imported, so each build compiles in a process of its own,
-whose environment names the processor.  Request and answer are pickles of `Request` and `Answer`.
+whose environment names the processor.  Request and answer are pickles of `WorkerRequest`
+and `WorkerAnswer` (request.py).
 """
 
 from __future__ import annotations
@@ -18,27 +19,8 @@ from typing import Any
 from tapec.build.boundary_values import form_of
 from tapec.build.llvm_text import Item, argument_types, is_failure, isolated, reached, take_apart
 from tapec.build.request import CompiledObject, Job, WorkerAnswer, WorkerRequest
+from tapec.build.statuses import Failures
 from tapec.build.symbols import Refusal, refusal, support_names
-from tapec_runtime import IndexOutOfRange
-
-
-class Failures:
-    """The exceptions of a library, numbered in the order in which they are met."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[str, str, str], int] = {}
-
-    def number(self, pickled: bytes) -> int:
-        """The status of an exception that Numba pickled as (class, arguments, place)."""
-        cls, arguments, *_ = pickle.loads(pickled)
-        if issubclass(cls, IndexOutOfRange) and arguments is not None:
-            array, axis, *_, line = arguments
-            cls, arguments = IndexError, (f"an index is out of bounds for axis {axis} of {array}: {line}",)
-        known = [str(one) for one in arguments or () if isinstance(one, str | int | float)]
-        # what is known only when it is raised has something else in its place
-        unknown = arguments is not None and len(known) < len(arguments)
-        message = ", ".join([*known, "shapes or values do not fit"] if unknown else known)
-        return self.known.setdefault((cls.__module__, cls.__qualname__, message), len(self.known) + 1)
 
 
 def compile_job(job: Job, request: WorkerRequest, failures: Failures) -> CompiledObject | Refusal:

@@ -21,7 +21,7 @@ import numpy as np
 from tapec.rules.constant import CONSTANT
 from tapec.rules.elementary import ELEMENTARY
 from tapec.rules.formula import SCIPY
-from tapec.rules.special_functions import SPECIAL
+from tapec.rules.math_special_functions import SPECIAL
 from tapec.rules.table import Rule, Table, join
 
 __all__ = ["RULES", "Rule", "Table", "function_name", "rule_for", "scipy_rules", "shown"]
@@ -81,7 +81,7 @@ def shown(fn: str) -> str:
 @functools.cache
 def scipy_rules() -> Table:
     """The rules of SciPy's special functions; programs without them do not pay for reading them."""
-    from tapec.rules.scipy_formulas import SCIPY_SPECIAL
+    from tapec.rules.scipy_special_formulas import SCIPY_SPECIAL
 
     return SCIPY_SPECIAL
 

@@ -30,7 +30,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Scalar, Stack
 from tapec.transforms.carried_shadows import CarriedShadow
-from tapec.transforms.checkpoint_schedule import Forward
+from tapec.transforms.checkpointed_sweeps import Forward
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.immediate_reversal import ReversedAtOnce, end_copies
 from tapec.transforms.iteration_bounds import iteration_count

@@ -9,7 +9,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
 from tapec.frontend.structures.captured_values import Held
-from tapec.options import Keywords
+from tapec.options import Keywords, no_option
 from tapec.transforms.jacobian import directed
 from tapec.transforms.nested import (
     InnerCall,
@@ -49,9 +49,9 @@ def lower_maker(kind: str) -> Any:
 
     def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         callee, *rest = (*args, *(kwargs[name] for name in ("f",) if name in kwargs))
-        if other := sorted(kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}):
-            hint = "write `wrt`" if other[0] == "argnums" else ""
-            ev.fail(UnsupportedSyntax, f"there is no option `{other[0]}`", node, hint=hint)
+        if unknown := kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}:
+            message, hint = no_option(unknown)
+            ev.fail(UnsupportedSyntax, message, node, hint=hint)
         asked = plain_number(kwargs.get("has_aux", number(False)))
         has_aux = asked.constant if isinstance(asked, Sym) else None
         if has_aux is not False and (has_aux is not True or kind not in ("grad", "value_and_grad")):

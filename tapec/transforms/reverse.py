@@ -42,7 +42,7 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.assembly import Assembly
 from tapec.transforms.checkpoint_contents import find
-from tapec.transforms.checkpoint_schedule import Forward, Schedule, never_read, sharing, without_stores
+from tapec.transforms.checkpointed_sweeps import Forward, Schedule, never_read, sharing, without_stores
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.grown_shadows import GrownShadow, expanded, with_growth
 from tapec.transforms.immediate_reversal import ImmediateReversal, ReversedAtOnce

@@ -10,8 +10,9 @@ from llvmlite import binding
 
 from tapec.build import c_header, interface, llvm_text
 from tapec.build.llvm_text import Item, argument_types, isolated, reached, take_apart
+from tapec.build.statuses import Failures
 from tapec.build.symbols import refusal
-from tapec.build.worker import Failures, _pickle
+from tapec.build.worker import _pickle
 
 PICKLED = pickle.dumps((ValueError, ('a "text" \\ of é',), ("f", "model.py", 3)))
 TEXT = "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\' else f"\\{b:02X}" for b in PICKLED)

@@ -26,7 +26,7 @@ from numba import config, njit
 
 from tapec.errors import CompilationError, TapecError
 from tapec.optimise.driver import watched
-from tapec.transforms.checkpoint_schedule import CHANGED
+from tapec.transforms.checkpointed_sweeps import CHANGED
 from tapec_runtime.aliasing import AliasedArguments
 from tests.levels import check_jacobians, check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same

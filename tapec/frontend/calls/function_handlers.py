@@ -85,7 +85,7 @@ from tapec.frontend.structures import argument_objects, dicts
 from tapec.frontend.structures.constant_containers import refuse_change
 from tapec.frontend.structures.isinstance_tests import isinstance_, type_
 from tapec.rules import arrays_common
-from tapec_runtime import checkpoints, variables
+from tapec_runtime import checkpoint_schedule, variables
 
 
 def method(
@@ -192,7 +192,7 @@ SPECIAL: dict[Any, Any] = {
     format: format_,
     range: range_,
     numba.prange: prange,
-    checkpoints.checkpointed: checkpointed,
+    checkpoint_schedule.checkpointed: checkpointed,
     numba.njit: decorators.jitted,
     numba.jit: decorators.jitted,
     functools.wraps: decorators.wraps,

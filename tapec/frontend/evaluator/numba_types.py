@@ -18,7 +18,7 @@ from numba import typeof
 from numba.core import errors as numba_errors
 from numba.core import types as nt
 
-from tapec.frontend.evaluator import scalar_types
+from tapec.frontend.evaluator import common_types
 from tapec.syntax.core import Const, Expr, Op
 from tapec.syntax.types import Array, Scalar, Text, Type
 from tapec_runtime.locking import contexts, jit_turned_on, refresh
@@ -120,7 +120,7 @@ def context() -> Any:
 
 @functools.lru_cache(maxsize=20_000)
 def _resolve(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
-    return scalar_types.known_type(function, args) or _resolved_by_numba(function, args)
+    return common_types.known_type(function, args) or _resolved_by_numba(function, args)
 
 
 def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
@@ -155,7 +155,7 @@ def result_type(function: Callable[..., Any], args: tuple[Type, ...]) -> nt.Type
 @functools.lru_cache(maxsize=1_000)
 def unify_scalars(first: Scalar, second: Scalar) -> Scalar | None:
     """The type of a variable that holds `first` on one path and `second` on another."""
-    known = scalar_types.common_type(first.dtype, second.dtype)
+    known = common_types.common_type(first.dtype, second.dtype)
     if known is not None:
         return Scalar(known)
     unified = context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])

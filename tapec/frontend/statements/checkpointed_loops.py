@@ -11,7 +11,7 @@ from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import Iteration, Value, describe, number
 from tapec.syntax.core import Const, Raise
-from tapec_runtime.checkpoints import TOO_FEW
+from tapec_runtime.checkpoint_schedule import TOO_FEW
 
 _HINT = "write `for k in tapec.checkpointed(range(n), slots=20):`"
 

@@ -1,4 +1,6 @@
-"""Special functions.  DLMF is the NIST Digital Library of Mathematical Functions, dlmf.nist.gov."""
+"""Special functions of `math`, NumPy and our own runtime; SciPy's are in `scipy_special_formulas.py`.
+
+DLMF is the NIST Digital Library of Mathematical Functions, dlmf.nist.gov."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba.core import types as nt
 
-from tapec.frontend.evaluator import numba_types, scalar_types
+from tapec.frontend.evaluator import common_types, numba_types
 from tapec.syntax.types import Scalar
 
 KINDS = (
@@ -37,9 +37,9 @@ def name(function):
 @pytest.mark.parametrize("count", [1, 2])
 def test_every_entry(count):
     known = 0
-    for function in sorted(scalar_types.FUNCTIONS[count], key=name):
+    for function in sorted(common_types.FUNCTIONS[count], key=name):
         for args in itertools.product(KINDS, repeat=count):
-            found = scalar_types.known_type(function, args)
+            found = common_types.known_type(function, args)
             if found is None:
                 continue
             known += 1
@@ -50,15 +50,15 @@ def test_every_entry(count):
 
 
 def test_what_is_left_to_numba():
-    assert scalar_types.known_type(operator.pow, (nt.int64, nt.int64)) is None
-    assert scalar_types.known_type(operator.add, (nt.float64, nt.boolean)) is None
-    assert scalar_types.known_type(np.sin, (nt.float64, nt.float64)) is None
-    assert scalar_types.known_type(operator.add, (nt.Array(nt.float64, 2, "F"), nt.float64)) is None
+    assert common_types.known_type(operator.pow, (nt.int64, nt.int64)) is None
+    assert common_types.known_type(operator.add, (nt.float64, nt.boolean)) is None
+    assert common_types.known_type(np.sin, (nt.float64, nt.float64)) is None
+    assert common_types.known_type(operator.add, (nt.Array(nt.float64, 2, "F"), nt.float64)) is None
 
 
 def test_common_types():
     for first, second in itertools.product(("float64", "int64", "float32", "bool"), repeat=2):
-        known = scalar_types.common_type(first, second)
+        known = common_types.common_type(first, second)
         if known is not None:
             context = numba_types.context()
             pair = [numba_types.to_numba(Scalar(dtype)) for dtype in (first, second)]
