@@ -3,7 +3,17 @@
     tapec grad model.py:loss --wrt theta --sig "f8[:],f8[:,:]" -o loss_gradient.py
     tapec explain package.module:loss --sig "f8[:]"
 
-Each command, or family of commands, has a module of its own.  Commands read their arguments, call what
+| command | module |
+|---|---|
+| `grad`, `jvp` and the like: a derivative's source | `derivative_commands.py` |
+| `show`, `explain` | `show_commands.py` |
+| `report`, `check`, `build` | `report_command.py`, `check_command.py`, `build_command.py` |
+| `doctor`, `cache`, `completion` | `doctor_command.py`, `cache_command.py`, `completion_command.py` |
+| TARGET: what it may be, and how a shell completes it | `target_argument.py`, `target_completion.py` |
+| options that several commands have | `shared_options.py` |
+| `%%tapec` in notebooks | `cell_magic.py` |
+
+Commands read their arguments, call what
 `tapec` offers to Python, and print; they import the compiler when they run, so that `--help` is quick.
 Wrong input ends in one message on stderr and exit code 2, a check that fails in exit code 1.
 """

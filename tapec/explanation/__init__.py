@@ -1,4 +1,14 @@
-"""What the compiler makes of a function, in words and on a page."""
+"""What the compiler makes of a function, in words and on a page.
+
+| question | module |
+|---|---|
+| what is said of a function; `Explanation`, and the order of `tapec explain --all` | `explained.py` |
+| the short form, and the order of `tapec explain` | `summary.py` |
+| names, sizes and expressions of core in the user's words | `wording.py` |
+| the page of `tapec report` | `page.py`; its lines, colours and times, `listing.py`, `highlighting.py`, `timing.py` |
+
+Where a remark is made, the pass that acts makes it, with `remark` of `tapec/remarks.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,39 @@
-"""The rules: what every elementwise operation's derivative is.
+"""The rules: what the derivative of every operation is.
 
-`rule_for` finds the rule of an operation, `function_name` the operation that a Python function
-stands for.
+`rule_for` finds the rule of an operation, `function_name` the operation that a Python function stands for.
+
+Functions of numbers, and of arrays element by element, as lines of a table:
+
+| subject | module |
+|---|---|
+| how a line is read, turned round and joined with others | `formula.py`, `table.py` |
+| operators, `exp`, `sin`, `maximum` and the like | `elementary.py` |
+| special functions of `math`, NumPy and our own runtime: `erf`, `gamma`, `sinc` | `math_special_functions.py` |
+| functions of `scipy.special` | `scipy_special_formulas.py` |
+| those of them with several results, or made of others | `scipy_special_calls.py` |
+| operations without a derivative, with the reason | `constant.py` |
+| functions made of others, such as `np.frexp`; complex numbers | `scalars.py`, `complex_numbers.py` |
+
+Functions of whole arrays (`library.py` has the list, and what is refused):
+
+| subject | module |
+|---|---|
+| tangent and adjoint written out: products, solves | `linalg.py`, `factorised_systems.py`, `least_squares.py` |
+| the same of decompositions and Fourier transforms | `matrix_decompositions.py`, `fourier_rules.py` |
+| `np.linalg`, `scipy.linalg`, as they are called | `linalg_calls.py`, `scipy_linalg.py` |
+| `np.fft`, `scipy.fft` | `arrays_fourier.py` |
+| ranges and grids; joining and rearranging | `arrays_create.py`, `arrays_shape.py` |
+| lists of views; padding | `arrays_split.py`, `arrays_pad.py` |
+| picking, inserting, storing | `arrays_select.py`, `arrays_index.py` |
+| sums, means, extremes; without nan | `arrays_reduce.py`, `arrays_nan.py` |
+| medians and quantiles; sorting, sets, histograms | `arrays_quantile.py`, `arrays_order.py` |
+| products of vectors, norms, interpolation, covariance | `arrays_product.py` |
+| `einsum`, stacks of matrices, windows; polynomials | `arrays_tensor.py`, `arrays_polynomial.py` |
+| functions applied to lanes and axes; random draws | `arrays_apply.py`, `arrays_random.py` |
+| results without derivative | `arrays_inert.py` |
+| what these share; functions that lowering calls for syntax | `arrays_common.py`, `internal.py` |
+| SciPy: integrals, images, signals | `scipy_integrate.py`, `scipy_ndimage.py`, `scipy_signal.py` |
+| SciPy: distributions; functions of other parts | `scipy_stats.py`, `scipy_functions.py` |
 """
 
 from __future__ import annotations

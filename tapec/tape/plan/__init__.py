@@ -4,7 +4,6 @@
 |---|---|
 | how a block is lowered: up to three attempts, each knowing more of the run | `block_lowering.py` |
 | what a plan is, where plans are kept, and which one fits | `tape_plan.py` |
-| whether decisions fall as they did, and extents are equal as they were | `plan_checks.py` |
-
-The guard of its structure is written while the block is read (`objects/plan_guards.py`).
+| when a block is compiled again: its structure is another one | `objects/plan_guards.py`, written while the block is read |
+| the same: decisions fall otherwise, or extents differ | `plan_checks.py` |
 """
