@@ -4,6 +4,6 @@
 |---|---|
 | how a block is lowered: up to three attempts, each knowing more of the run | `block_lowering.py` |
 | what a plan is, where plans are kept, and which one fits | `tape_plan.py` |
-| when a block is compiled again: its structure is another one | `objects/plan_guards.py`, written while the block is read |
+| when a block is compiled again: its structure is another one (a guard says so) | `objects/plan_guards.py` |
 | the same: decisions fall otherwise, or extents differ | `plan_checks.py` |
 """
