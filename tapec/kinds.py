@@ -23,7 +23,7 @@ from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
 from tapec.remarks import heard_by
-from tapec.results import check_target, is_number, refuse_complex
+from tapec.results import check_returns, check_target, is_number, refuse_complex
 from tapec.syntax.core import Atom, Block, Expr, Function, Note, Return
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.compressed import SPARSE, sparse_program
@@ -260,6 +260,7 @@ def _vjp(asked: Asked) -> Program:
 
 def _jvp(asked: Asked) -> Program:
     made = Derivation(asked).by()
+    check_returns(asked.lowered, made.function)
     core = made.prepared(made.checked(asked.lowered.function))
     core = with_guards(core, made.sources, targets_of(core, shared=False, outputs=None), reads=True)
     pushed = forward(core, made.sources, made.constants, made.name)

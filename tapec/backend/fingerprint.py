@@ -197,9 +197,12 @@ _ABSENT = object()
 
 
 def read(owner: Any, name: str) -> Any:
-    """What `owner` reads as `name`: a function from its closure or module, others as an attribute."""
-    if not isinstance(owner, types.FunctionType):
-        return getattr(owner, name, _ABSENT)
+    """What `owner` reads as `name`: a function from its closure or module, and others, as an attribute.
+
+    An attribute of a function has a name with a point before it.
+    """
+    if not isinstance(owner, types.FunctionType) or name.startswith("."):
+        return getattr(owner, name.removeprefix("."), _ABSENT)
     code = owner.__code__
     if name in code.co_freevars:
         try:
@@ -293,6 +296,12 @@ class Walk:
             case functools.partial():
                 self.feed("partial")
                 self.value((obj.func, obj.args, obj.keywords))
+            case property():
+                self.feed("property")
+                self.value(obj.fget)
+            case functools.cached_property():
+                self.feed("cached property")
+                self.value(obj.func)
             case types.SimpleNamespace():
                 self.feed("namespace")
                 self.value(vars(obj))
