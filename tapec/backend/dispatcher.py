@@ -233,7 +233,7 @@ class Derivative(Remade, Dispatcher):
         may = self._request is not None and self.kind in PACKED
         if self._variadic and types_ and isinstance(types_[-1], nt.BaseTuple):
             # the tuple of extra arguments is none of them
-            types_ = *types_[:-1], *types_[-1]
+            types_ = *types_[:-1], *types_[-1].types
         return may and types_ not in self._unrolled and any(map(may_pack, types_))
 
     def _again(self, *args: Any) -> Any:

@@ -30,6 +30,7 @@ from tapec.frontend.values import (
     Tup,
     Value,
     is_scalar,
+    known_text,
 )
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar, Type
@@ -169,6 +170,8 @@ class Carried:
             return False
         if paths is None or not head_paths:
             reason = "it changes its structure from iteration to iteration"
+            if known_text(head) is not None or known_text(value) is not None:
+                reason = "it is text, which iterations set anew; carry a number or a boolean in its place"
             self.values[name] = Poison(reason, name)
             self.missing.pop(name, None)
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import math
@@ -253,3 +254,44 @@ def test_a_function_is_called_as_it_is_and_not_as_it_says():
         return f(z) + z
 
     assert tapec.grad(other)(z=3.0) == 13.0 and tapec.function(other)(z=3.0) == 21.0
+
+
+RANGE, SET = range(3), {1, 2}
+Mode = enum.Enum("Mode", ["SQUARE", "TWICE"])
+
+
+def chosen(x, mode=Mode.SQUARE):
+    total = 0.0
+    for i in RANGE:
+        total += x * i if i in SET else 0.0
+    return total + (x * x if mode is Mode.SQUARE else 2.0 * x)
+
+
+def test_ranges_sets_and_members_of_enums(monkeypatch: pytest.MonkeyPatch):
+    compiled = tapec.function(chosen)
+    for change, slope in (("", 3.0), ("RANGE", 1.0), ("SET", 0.0)):
+        if change:
+            monkeypatch.setitem(HERE, change, {"RANGE": range(2), "SET": frozenset({5})}[change])
+        assert tapec.grad(chosen)(3.0) == slope + 6.0
+        assert tapec.grad(chosen)(3.0, Mode.TWICE) == slope + 2.0
+        assert compiled(3.0, Mode.TWICE) == slope * 3.0 + 6.0
+        x = np.array(3.0)
+        with tapec.GradientTape() as tape:
+            tape.watch(x)
+            y = chosen(x)
+        assert tape.gradient(y, x) == slope + 6.0
+
+
+def test_a_derivative_of_a_derivative_made_anew_is_the_same_one():
+    assert tapec.grad(tapec.grad(plain)) is tapec.grad(tapec.grad(plain))
+    assert tapec.vmap(tapec.grad(plain)) is tapec.vmap(tapec.grad(plain))
+    held = [lambda x, k=np.ones(1): x * x * k[0] for _ in range(2)]
+    assert tapec.grad(tapec.grad(held[0])) is not tapec.grad(tapec.grad(held[1]))
+
+
+def test_jvp_of_what_always_raises():
+    def refuses(x):
+        raise ValueError("not now")
+
+    with pytest.raises(tapec.errors.NotDifferentiable, match="never returns"):
+        tapec.jvp(refuses, (1.0,), (1.0,))
