@@ -86,11 +86,11 @@ class CompiledFunction:
         self.__signature__ = own_signature(function)
         self.py_func, self.options = function, options
         self._plans: list[CompiledBody] = []
-        self._parameters = parameters(function)
+        self._parameters = _taken(function)
         self._arguments = _binder(function, self._parameters)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        own = parameters(self.py_func)
+        own = _taken(self.py_func)
         if own is not self._parameters:
             # its defaults are others now
             self._parameters, self._arguments = own, _binder(self.py_func, own)
@@ -153,6 +153,11 @@ def compiled_function(f: Callable[..., Any], options: Options | None = None) -> 
     if plain is None:
         raise UsageError(f"{f!r} is not a function with Python source")
     return CompiledFunction(plain, options or DEFAULT)
+
+
+def _taken(f: types.FunctionType) -> Mapping[str, inspect.Parameter]:
+    """The parameters of `f`; of a wrapper that hands on arguments by name, those of what it wraps."""
+    return parameters(inspect.unwrap(f) if f.__code__.co_flags & inspect.CO_VARKEYWORDS else f)
 
 
 def _binder(f: types.FunctionType, own: Mapping[str, inspect.Parameter]) -> Any:
@@ -295,7 +300,7 @@ def _called(ev: Evaluator, f: types.FunctionType, arguments: dict[str, Any]) -> 
     """Lower the call; what it returns."""
     positional: list[Value] = []
     named: dict[str, Value] = {}
-    for parameter in parameters(f).values():
+    for parameter in _taken(f).values():
         value = ev.wrap(arguments[parameter.name], None, ("name", parameter.name))
         if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Tup):
             positional += value.items
