@@ -14,7 +14,7 @@ from tapec.backend.carrier import written
 from tapec.bound import unbound
 from tapec.callables import DerivativeFunction
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.options import Keywords, Options, chosen, no_aux
 from tapec.plain_functions import plain_function
 
@@ -119,7 +119,7 @@ class _NumbersOf:
         raise NotImplementedError
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.frontend.values import NONE
+        from tapec.frontend.evaluator.values import NONE
 
         # written for its types alone, and taken back
         block, state, roots = ev.block, ev.snapshot(), dict(ev.roots)
@@ -141,7 +141,7 @@ class _NoNumber(Exception):
 
 
 def _zeros(ev: Any, result: Any) -> Any:
-    from tapec.frontend.values import Complex, Sym, Tup, is_none, number
+    from tapec.frontend.evaluator.values import Complex, Sym, Tup, is_none, number
     from tapec.syntax.types import Scalar
 
     if isinstance(result, Tup):
@@ -162,7 +162,7 @@ class _OfKind:
         raise NotImplementedError
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.frontend.values import Record, Tup
+        from tapec.frontend.evaluator.values import Record, Tup
 
         value, items = args
         return type(value)(items.items, value.cls) if isinstance(value, Tup | Record) else items

@@ -17,7 +17,7 @@ from tapec.backend.carrier import of_count, written
 from tapec.backend.description import docstring, shown
 from tapec.backend.program import directions
 from tapec.errors import UsageError
-from tapec.frontend.source import own_signature
+from tapec.frontend.source.function_source import own_signature
 
 Names = Mapping[str, inspect.Parameter]
 

@@ -21,7 +21,7 @@ import numpy as np
 import tapec_runtime
 from tapec.bound import Bound, BoundDerivative, unbound
 from tapec.errors import TapecError, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 
 _MOST = 512
 # what was met last: the first closure of some code, and the function of what such closures hold

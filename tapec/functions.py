@@ -141,7 +141,7 @@ def opaque(f: Callable[P, R], result: Any = None) -> Callable[P, R]:
     if not callable(f):
         raise UsageError(f"{f!r} cannot be called")
     load("tapec.tape.custom_gradient")
-    from tapec.frontend.opaque_calls import OpaqueFunction
+    from tapec.frontend.operations.opaque_calls import OpaqueFunction
 
     return OpaqueFunction(f, result)
 

@@ -17,7 +17,7 @@ from tapec.bound import Bound, takes_all_by_position, unbound
 from tapec.callables import R
 from tapec.captured import by_what_is_held, lifted
 from tapec.errors import TapecError, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.jitted_calls import called_in_jitted_code
 from tapec.on_demand import CALLS, load
 from tapec.options import DEFAULT, Keywords, Options, chosen

@@ -19,7 +19,7 @@ from tapec.bound import Bound, unbound
 from tapec.callables import P, Sources
 from tapec.captured import by_what_is_held
 from tapec.errors import NotDifferentiable, UnsupportedFunction, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.on_demand import CALLS, load
 from tapec.options import Keywords, Options, chosen, no_aux, no_limit
 from tapec.plain_functions import plain_function

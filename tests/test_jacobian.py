@@ -16,7 +16,7 @@ import tapec
 import tapec.jacobians
 from tapec.backend.jit import load
 from tapec.errors import NotDifferentiable, UnsupportedType, UsageError
-from tapec.frontend.numba_types import from_numba, type_of_value
+from tapec.frontend.evaluator.numba_types import from_numba, type_of_value
 from tapec.pipeline import build
 from tests.oracles import clone
 from tests.programs.test_programs import PROGRAMS
@@ -295,6 +295,13 @@ def test_custom_gradients_have_rows_and_columns():
     np.testing.assert_allclose(tapec.jacobian(loss)(X), np.diag(5.0 * X), rtol=1e-14)
     np.testing.assert_allclose(tapec.hessian(lambda x: np.sum(loss(x)))(X), 6.0 * np.eye(3), rtol=1e-14)
     np.testing.assert_allclose(tapec.jacfwd(loss)(X), np.diag(5.0 * X), rtol=1e-14)
+
+    def several(x, a):
+        return doubled(x) - 0.5, a + x
+
+    number, row = tapec.jacrev(several)(2.0, X)
+    assert number == 3.0
+    np.testing.assert_array_equal(row, np.ones(3))
 
 
 def test_refusals():

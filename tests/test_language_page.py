@@ -5,7 +5,7 @@ from __future__ import annotations
 import gast
 import pytest
 
-from tapec.frontend.lower import new_evaluator
+from tapec.frontend.full_evaluator import FullEvaluator
 from tools import language
 
 
@@ -15,7 +15,7 @@ def test_the_page_is_up_to_date():
 
 
 def test_a_handler_without_a_description_is_found(monkeypatch: pytest.MonkeyPatch):
-    handlers = {**new_evaluator().statement_handlers, gast.Try: None}
+    handlers = {**FullEvaluator().statement_handlers, gast.Try: None}
     with pytest.raises(KeyError, match="Try"):
         language.described(language.STATEMENTS, handlers)
 

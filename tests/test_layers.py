@@ -85,3 +85,22 @@ def test_a_cycle_within_a_layer_is_found(tree):
 def test_a_folder_without_a_layer_is_found(tree):
     (complaint,) = tree({"tapec/extras/more.py": ""})[:1]
     assert "`extras` stands in no layer" in complaint
+
+
+@pytest.mark.parametrize(
+    "above, statement",
+    [
+        ("calls", "import tapec.frontend.calls.b"),
+        ("what stands above all folders", "from tapec.frontend.lower import f"),
+    ],
+)
+def test_folders_of_a_layer_point_one_way(tree, above, statement):
+    files = dict.fromkeys(("tapec/frontend/calls/b.py", "tapec/frontend/lower.py"), "")
+    (complaint,) = tree({"tapec/frontend/source/a.py": statement, **files})
+    assert f"source imports {above} (tapec.frontend." in complaint
+
+
+def test_a_layers_own_modules_and_its_higher_folders_import_lower_ones(tree):
+    below = "from tapec.frontend.source.a import f"
+    files = {"tapec/frontend/lower.py": below, "tapec/frontend/calls/b.py": below, "tapec/frontend/source/a.py": ""}
+    assert tree(files) == []

@@ -39,6 +39,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("callables", "errors", "remarks", "on_demand", "options", "version"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+# the folders of a layer that point one way among themselves, highest first; its own modules stand above them
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "frontend": (
+        *("calls", "library", "statements", "expressions", "iteration"),
+        *("arrays", "structures", "operations", "evaluator", "source"),
+    ),
+}
 COMPILER, RUNTIME = "tapec", "tapec_runtime"
 
 
@@ -105,6 +112,25 @@ def layer(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
 
+def folder(module: str) -> str | None:
+    """The folder of a module inside a layer of `FOLDERS`; empty for the layer's own modules, None elsewhere."""
+    _, *inside = module.split(".")
+    if not inside or inside[0] not in FOLDERS:
+        return None
+    return inside[1] if len(inside) > 2 else ""
+
+
+def against_folders(arrow: Import) -> str | None:
+    """What is wrong with an import inside a layer of `FOLDERS`; None if it points down."""
+    importer, imported = folder(arrow.importer), folder(arrow.imported)
+    if importer is None or imported is None or layer(arrow.importer) != layer(arrow.imported):
+        return None
+    order = ("", *FOLDERS[layer(arrow.importer)])
+    if importer == imported or (importer in order and imported in order[order.index(importer) :]):
+        return None
+    return f"{arrow.where}: {importer} imports {imported or 'what stands above all folders'} ({arrow.imported})"
+
+
 def violations(compiler: Path, runtime: Path) -> list[str]:
     """What is wrong, one sentence each; empty if all imports point down."""
     known = modules(compiler) | modules(runtime)
@@ -122,6 +148,8 @@ def violations(compiler: Path, runtime: Path) -> list[str]:
             above, below = layer(arrow.importer), layer(arrow.imported)
             if LEVEL.get(below, len(LAYERS)) < LEVEL.get(above, 0):
                 complaints.append(f"{arrow.where}: {above} imports {below}, which stands above it ({arrow.imported})")
+            elif (complaint := against_folders(arrow)) is not None:
+                complaints.append(complaint)
     return complaints + cycles(arrows)
 
 

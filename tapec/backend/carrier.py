@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapec.errors import UnsupportedType
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 
 _serial = itertools.count(1)
 

@@ -20,8 +20,8 @@ from tapec.backend.description import KINDS, shown
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import TapecError, UnsupportedType
-from tapec.frontend.jitted import packed, unpacked
-from tapec.frontend.pickled import Files, files_of, give_back
+from tapec.frontend.source.numba_decorators import packed, unpacked
+from tapec.frontend.source.pickled_functions import Files, files_of, give_back
 from tapec.transforms.jacobian import JACOBIANS
 from tapec_runtime.locking import compiling
 

@@ -44,8 +44,8 @@ from tapec.backend.packing import may_pack
 from tapec.backend.program import Program
 from tapec.backend.progress import told
 from tapec.errors import ArgumentOverlap, TapecError
-from tapec.frontend.jitted import packed
-from tapec.frontend.pickled import Files, files_of
+from tapec.frontend.source.numba_decorators import packed
+from tapec.frontend.source.pickled_functions import Files, files_of
 from tapec_runtime.locking import compiling, jit_is_off
 
 

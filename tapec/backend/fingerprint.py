@@ -25,10 +25,10 @@ import numpy as np
 from numba.core import types as nt
 from numba.core.dispatcher import Dispatcher
 
-from tapec.frontend.jitted import Jitted, callback_function, of_callback, of_ufunc
-from tapec.frontend.opaque_calls import registered
-from tapec.frontend.source import undecorated
-from tapec.frontend.vectorised import function_of
+from tapec.frontend.calls.numba_vectorize import function_of
+from tapec.frontend.operations.registered_derivatives import registered
+from tapec.frontend.source.function_source import undecorated
+from tapec.frontend.source.numba_decorators import Jitted, callback_function, of_callback, of_ufunc
 from tapec.options import Options
 
 # Numba does not cache code with larger constants either

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UnsupportedType, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.options import DEFAULT, Options
 
 if TYPE_CHECKING:

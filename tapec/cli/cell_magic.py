@@ -135,7 +135,7 @@ def _defined(cell: str) -> list[str]:
 
 def _is_annotated(function: Any) -> bool:
     from tapec.errors import TapecError
-    from tapec.frontend.source import parameters
+    from tapec.frontend.source.function_source import parameters
     from tapec.plain_functions import plain_function
 
     try:

@@ -54,7 +54,7 @@ def _runs(function: Callable[..., Any], values: tuple[Any, ...]) -> None:
     """Refuse arguments for which the function itself raises."""
     import numpy as np
 
-    from tapec.frontend.source import undecorated
+    from tapec.frontend.source.function_source import undecorated
 
     plain = undecorated(function) or function
     try:

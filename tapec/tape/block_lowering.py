@@ -13,14 +13,11 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, TapecError
-from tapec.frontend.coroutines import close
-from tapec.frontend.detached import refuse_shared
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
-from tapec.frontend.lower import new_evaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.source_liveness import SourceLiveness, assigned
-from tapec.frontend.tail_exits import DONE, LEFT, RETURN, tail_exits
-from tapec.frontend.values import (
+from tapec.frontend.arrays.copies_of_views import refuse_shared
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
     Dct,
@@ -38,6 +35,10 @@ from tapec.frontend.values import (
     Unseen,
     Value,
 )
+from tapec.frontend.full_evaluator import FullEvaluator
+from tapec.frontend.iteration.coroutines import close
+from tapec.frontend.source.source_liveness import SourceLiveness, assigned
+from tapec.frontend.source.tail_exits import DONE, LEFT, RETURN, tail_exits
 from tapec.optimise import prepare
 from tapec.syntax.core import For, Loop, Name, Store, walk, written_in
 from tapec.tape import with_statement as places
@@ -120,7 +121,7 @@ def _undecided(found: Found, why: str) -> Found:
 
 def _restarted(frame: types.FrameType, place: places.Place, tape: Any, shared: Shared) -> Found:
     for _ in range(_RESTARTS):
-        ev = new_evaluator()
+        ev = FullEvaluator()
         # what an attempt lets go of, the next one needs
         live = LiveObjects(ev, replace(shared, variables=dict(shared.variables)))
         try:

@@ -10,8 +10,8 @@ import types
 from collections import deque
 from typing import Any
 
-from tapec.frontend import dicts
-from tapec.frontend.values import Items, Lst, Value
+from tapec.frontend.evaluator.values import Items, Lst, Value
+from tapec.frontend.structures import dicts
 from tapec.tape.compiled_call import Outcome
 from tapec.tape.random_state import take_state
 from tapec.tape.variable_versions import VariablePair, VariableSym

@@ -7,8 +7,8 @@ import types
 from typing import Any
 
 from tapec.errors import UnknownKeyword
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Instance, Static, Value
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import Instance, Static, Value
 
 # what `static_lookup` gives for a name that a class does not define; None is a value like others
 UNDEFINED = object()

@@ -10,9 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedSyntax
-from tapec.frontend import dicts
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import (
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import (
     Complex,
     Dct,
     Deque,
@@ -27,6 +26,7 @@ from tapec.frontend.values import (
     Value,
     describe,
 )
+from tapec.frontend.structures import dicts
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array
 from tapec.tape.live_objects import LiveObjects
@@ -120,7 +120,7 @@ class Outcome:
                 text = self.text(dicts.get(ev, value, key, None))
                 self.lines.append(f"{name}[{self.constant(key)}] = {text}")
         elif isinstance(contents := ev.heap[value], Items):
-            fresh = f"{self.constant(deque)}(maxlen={value.room})" if isinstance(value, Deque) else "[]"
+            fresh = f"{self.constant(deque)}(maxlen={value.capacity})" if isinstance(value, Deque) else "[]"
             self.lines.append(f"{name} = {fresh}")
             self.lines += [f"{name}.append({self.text(item)})" for item in contents.values]
         else:

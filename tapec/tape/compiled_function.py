@@ -21,16 +21,18 @@ from tapec.backend.derivative_base import remake
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedFunction, UnsupportedSyntax, UsageError
-from tapec.frontend.complex_arithmetic import parts
-from tapec.frontend.coroutines import close
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
-from tapec.frontend.inline import call_function
-from tapec.frontend.jitted import packed
-from tapec.frontend.lower import Lowered, new_evaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.pickled import files_of
-from tapec.frontend.source import FunctionSource, own_signature, parameters, source_of, undecorated
-from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
+from tapec.frontend.calls.inlining import call_function
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import Complex, Items, Static, Sym, Tup, Value
+from tapec.frontend.full_evaluator import FullEvaluator
+from tapec.frontend.iteration.coroutines import close
+from tapec.frontend.lower import Lowered
+from tapec.frontend.operations.complex_arithmetic import parts
+from tapec.frontend.source.function_source import FunctionSource, own_signature, parameters, source_of, undecorated
+from tapec.frontend.source.numba_decorators import packed
+from tapec.frontend.source.pickled_functions import files_of
 from tapec.optimise import prepare
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.options import DEFAULT, Options
@@ -210,7 +212,7 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any], options: Options) -
 def _restarted(f: types.FunctionType, arguments: dict[str, Any], shared: Shared, options: Options) -> _Found:
     source = source_of(f)
     for _ in range(_RESTARTS):
-        ev = new_evaluator()
+        ev = FullEvaluator()
         live = LiveObjects(ev, shared)
         if shared.decide:
             ev.decider = Decisions(ev, live)

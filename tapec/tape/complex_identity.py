@@ -13,9 +13,9 @@ from typing import Any
 
 import gast
 
-from tapec.frontend.complex_arithmetic import each
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Complex, Sym, Value
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import Complex, Sym, Value
+from tapec.frontend.operations.complex_arithmetic import each
 from tapec.syntax.core import Atom, Const, Name, Op
 from tapec.syntax.types import Array, Scalar
 

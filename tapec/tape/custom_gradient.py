@@ -8,9 +8,10 @@ from typing import Any
 
 from tapec.backend.carrier import from_text
 from tapec.errors import UsageError
-from tapec.frontend.opaque_calls import OpaqueFunction, has_derivative, note_registered
-from tapec.frontend.source import parameters, undecorated
-from tapec.frontend.values import Func, Static, Tup, Value, describe
+from tapec.frontend.evaluator.values import Func, Static, Tup, Value, describe
+from tapec.frontend.operations.opaque_calls import OpaqueFunction
+from tapec.frontend.operations.registered_derivatives import has_derivative, note_registered
+from tapec.frontend.source.function_source import parameters, undecorated
 from tapec.tape.rule_carrier import Carrier
 from tapec.tape.rule_lowering import PULLBACK, TANGENT
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedFunction
-from tapec.frontend.dicts import new_dict
-from tapec.frontend.values import Instance, Items, Lst, Static, Sym, Tup, Value, describe, number
+from tapec.frontend.evaluator.values import Instance, Items, Lst, Static, Sym, Tup, Value, describe, number
+from tapec.frontend.structures.dicts import new_dict
 from tapec.tape.class_lookup import UNDEFINED, class_of, static_lookup
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def equal(objects: Objects, left: Value, right: Value, node: Any) -> Value | Non
         return None
     ev = objects.ev
     names = [field.name for field in _fields(objects, left, node) if field.compare]
-    sides = [Tup(tuple(ev.get_attribute(side, name, node) for name in names)) for side in (left, right)]
-    result: Value = ev.compare("==", *sides, node) if names else number(True)
-    return result
+    if not names:
+        return number(True)
+    first, second = (Tup(tuple(ev.get_attribute(side, name, node) for name in names)) for side in (left, right))
+    return ev.compare("==", first, second, node)

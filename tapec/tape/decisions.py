@@ -20,10 +20,11 @@ from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError
-from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Raised
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import Sym
 from tapec.frontend.lower import Lowered
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.values import Sym
 from tapec.rules import RULES
 from tapec.syntax.core import (
     Assign,

@@ -18,7 +18,7 @@ from tapec.backend.callee_text import callees_text, kernels_text
 from tapec.backend.jit import compile_function
 from tapec.backend.kernels import with_kernels
 from tapec.backend.program import Program
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
 from tapec.options import Options

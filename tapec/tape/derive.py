@@ -14,7 +14,7 @@ from tapec.analyses.aliases import aliases, origins
 from tapec.analyses.batch_extents import of_several
 from tapec.analyses.batch_independence import independent_examples
 from tapec.errors import LoweringError, Span
-from tapec.frontend.evaluator import Prepare
+from tapec.frontend.evaluator.evaluator import Prepare
 from tapec.optimise import simple
 from tapec.syntax.core import (
     Assign,

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedType, UsageError
-from tapec.frontend import dicts
-from tapec.frontend.complex_arithmetic import joined
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.optional import present
-from tapec.frontend.values import (
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
     Dct,
@@ -27,6 +24,8 @@ from tapec.frontend.values import (
     is_none,
     number,
 )
+from tapec.frontend.operations.complex_arithmetic import joined
+from tapec.frontend.structures import dicts
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import BOOL, INT64, Array
 from tapec.tape.derive import DerivedProgram
@@ -35,7 +34,7 @@ from tapec_runtime.variables import UnconnectedGradients
 
 def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool = False) -> None:
     """Collect the numbers and arrays of a target; of output gradients (`none`) also what is None."""
-    value = ev.materialise(value if none else present(ev, value))
+    value = ev.materialise(value if none else ev.present(value))
     match value:
         case Sym() | Complex():
             out.append(value)
@@ -61,7 +60,7 @@ def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool =
 
 def sources(ev: Evaluator, value: Value, out: list[Sym | Complex], node: Any) -> Any:
     """Collect the sources; a function that rebuilds their structure from the gradients."""
-    value = present(ev, value)
+    value = ev.present(value)
     match value:
         case Sym() | Complex():
             position = len(out)

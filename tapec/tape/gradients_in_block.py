@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend.allocation import dim
-from tapec.frontend.complex_arithmetic import lead, parts
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, number
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, number
+from tapec.frontend.operations.allocation import dim
+from tapec.frontend.operations.complex_arithmetic import lead, parts
 from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar, written
 from tapec.tape.complex_sources import check_parts
@@ -275,7 +276,7 @@ def _flags(
         for k in chunk:
             for position in derivative.adjoints[k] or ():
                 zero = ev.sym(ev.binary("|", zero, _all_zero(ev, adjoints[position])))
-        ev.branch(zero, lambda chunk=chunk, cells=cells: _ask(ev, request, chunk, cells), lambda: None)
+        ev.branch(zero, partial(_ask, ev, request, chunk, cells), lambda: None)
         for k in chunk:
             contents = ev.heap.pop(cells[k])
             assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
@@ -293,7 +294,7 @@ def _cut_off(ev: Evaluator, request: GradientRequest, derivative: DerivedProgram
         [word] = splice(ev, replace(program, types={**ev.types, **program.types}))
         for place, k in enumerate(chunk):
             bit = ev.op("!=", ev.binary("&", word, number(1 << (place + 1))), number(0))
-            if ev.known(bit, node).constant is False:
+            if ev.decided(bit, node).constant is False:
                 found.add(k)
     return found
 

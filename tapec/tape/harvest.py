@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, Sym, Tup
+from tapec.frontend.evaluator.values import Complex, Dct, Instance, Items, Lst, Maybe, Sym, Tup
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Type
 from tapec.tape.object_names import attribute_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from tapec.frontend.coroutines import all_frames
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.merge import rebuild
-from tapec.frontend.values import Sym
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import Sym
+from tapec.frontend.iteration.coroutines import all_frames
+from tapec.frontend.structures.merging import rebuild
 from tapec.syntax.core import Assign, Block, Name, Op, walk
 from tapec.syntax.types import Array
 from tapec.tape.live_objects import LiveObjects

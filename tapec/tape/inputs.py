@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tapec.frontend import complex_arithmetic
-from tapec.frontend.dicts import new_dict
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import COMPLEX_OF, Complex, Contents, Dct, Deque, Items, Lst, Static, Sym, Value
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import COMPLEX_OF, Complex, Contents, Dct, Deque, Items, Lst, Static, Sym, Value
+from tapec.frontend.operations import complex_arithmetic
+from tapec.frontend.structures.dicts import new_dict
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.complex_identity import WholeNumbers

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import LoweringError, Span
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.open_blocks import OpenIf, OpenLoop, freeze
-from tapec.frontend.values import Sym
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.unfinished_blocks import OpenIf, OpenLoop, freeze
+from tapec.frontend.evaluator.values import Sym
 from tapec.syntax.core import Assign, Atom, Block, Expr, For, If, Loop, Name, Op, Stmt, reads, walk, writes, written_in
 from tapec.tape.derive import GradientRequest, inputs_of
 from tapec.tape.held_values import original

@@ -6,7 +6,6 @@ What the block does to objects stays in the evaluator's state; at its end that t
 from __future__ import annotations
 
 import contextlib
-import functools
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -14,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend.context import SURROUNDINGS, Entering
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.merge import rebuild
-from tapec.frontend.recursion import writers
-from tapec.frontend.values import NONE, Dct, Instance, Items, Static, Sym, Unseen, Value
+from tapec.frontend.calls.recursion import writers
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Dct, Instance, Items, Static, Sym, Unseen, Value
+from tapec.frontend.statements.context_managers import SURROUNDINGS, Entering
+from tapec.frontend.structures.merging import rebuild
 from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.inputs import EXACT, Inputs, Shared
@@ -57,8 +56,6 @@ class LiveObjects(Inputs):
         specials = ObjectCalls(self.objects).specials()
         ev.special = {**ev.special, **specials, isinstance: self._isinstance, type: self._type}
         ev.live, ev.gathers = self, {}
-        ev.another = functools.partial(self._another, ev.another)
-        ev.method = functools.partial(self._method, ev.method)
         self.preload = shared.preload
 
     def variables(self, names: Iterable[str]) -> list[str]:
@@ -89,11 +86,9 @@ class LiveObjects(Inputs):
         for obj, origin in self.preload:
             self.ev.wrap(obj, None, origin)
 
-    def _another(self, default: Any) -> Evaluator:
-        """An evaluator for a recursive function, which is lowered apart."""
-        made: Evaluator = default()
-        made.live = Refusing(made, "a recursive function")
-        return made
+    def lowered_apart(self, ev: Evaluator) -> None:
+        """A recursive function reads nothing from outside."""
+        ev.live = Refusing(ev, "a recursive function")
 
     def replace(self, new: dict[str, Sym], changed: Any) -> None:
         """Copies now stand for objects that were reached before."""
@@ -145,7 +140,7 @@ class LiveObjects(Inputs):
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
                       self.begun, self.claims, self.symbols, self.choices, self.given, self.entry, self.dicts,
                       self.contents, self.outer, self.objects.written, self.recipe.held, self.recipe.owners,
-                      ev.frames, ev.reads, ev.functions, ev.seen, ev.divided, ev.containers):
+                      ev.frames, ev.reads, ev.functions, ev.seen, ev.complex_constants, ev.containers):
             table.clear()
         self.preload = []
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend import run_text
-from tapec.frontend.closures import Held
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.match_statement import has_attribute
-from tapec.frontend.values import NONE, Func, Instance, Static, Sym, Template, Tup, Value, describe, number
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Func, Instance, Static, Sym, Template, Tup, Value, describe, number
+from tapec.frontend.library.pattern_tests import has_attribute
+from tapec.frontend.operations import runtime_text
+from tapec.frontend.structures.captured_values import Held
 from tapec.syntax.core import Name
 from tapec.tape.class_lookup import UNDEFINED, class_of, custom, static_lookup
 from tapec.tape.dataclass_objects import as_dict, fields_of, replaced
@@ -164,7 +164,7 @@ class ObjectCalls:
         value = args[0] if args else Static("")
         obj = value.obj if isinstance(value, Static) else getattr(value, "constant", None)
         known = isinstance(obj, str | int | np.dtype) and not isinstance(obj, Template | enum.Enum)
-        return Static(str(obj) if known else run_text.of_value(ev, value, "{...}"))
+        return Static(str(obj) if known else runtime_text.of_value(ev, value, "{...}"))
 
     def _partial(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return Static(PartialObject(args[0], [ev.materialise(arg) for arg in args[1:]], kwargs))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
+from tapec.frontend.evaluator.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.inputs import InputLeaf
 from tapec.tape.tape_plan import Meant, TapePlan

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedSyntax
-from tapec.frontend.dicts import key_of
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Static, Sym, Tup, Value
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import Static, Sym, Tup, Value
+from tapec.frontend.structures.dicts import key_of
 from tapec_runtime.variables import Variable
 
 
@@ -129,6 +129,12 @@ class Refusing:
 
     def construct(self, cls: type, args: Any, kwargs: Any, node: Any) -> Value | None:
         return None
+
+    def method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value | None:
+        return None
+
+    def lowered_apart(self, ev: Evaluator) -> None:
+        """Code of a function that is lowered apart already."""
 
     def operator(self, name: str, args: Any, node: Any) -> Value | None:
         return None

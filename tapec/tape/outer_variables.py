@@ -5,8 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Items, Lst, Value
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import Items, Lst, Value
 from tapec.tape.plan_guards import PlanGuards
 
 

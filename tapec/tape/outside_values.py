@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tapec.analyses.activity import call_operands, differentiable_operands
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Sym
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import Sym
 from tapec.syntax.core import Assign, Block, Call, Name, Push, Stmt, Store, changed, reads, walk, writes, written_in
 
 

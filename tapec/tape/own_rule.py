@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapec.errors import NotDifferentiable, NoTranspose, Span, TapecError
-from tapec.frontend.attributes import global_array
-from tapec.frontend.closures import Make
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.source import FunctionSource
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.expressions.outside_objects import global_array
+from tapec.frontend.source.function_source import FunctionSource
+from tapec.frontend.structures.captured_values import Make
 from tapec.syntax.core import Atom, Block, Name, Op
 from tapec.syntax.types import Array, Type
 from tapec.tape.rule_lowering import PULLBACK, TANGENT, Atoms, LoweredRule, RuleLowering, leaves_of

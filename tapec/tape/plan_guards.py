@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
-from tapec.frontend.attributes import Flags
-from tapec.frontend.cached import is_cached
-from tapec.frontend.source import undecorated
+from tapec.frontend.calls.cached_functions import is_cached
+from tapec.frontend.expressions.attributes import Flags
+from tapec.frontend.source.function_source import undecorated
 from tapec.syntax.types import Array, Type
 from tapec.tape.class_lookup import static_lookup
 from tapec.tape.snapshots import snapshot

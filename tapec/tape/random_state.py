@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe, is_none
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe, is_none
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)
@@ -144,7 +144,7 @@ class Draws:
         if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
             return [self._known(item, node) for item in contents.values]
         if isinstance(value, Sym) and (value.constant is not None or not value.type.is_float):
-            value = ev.known(value, node) if value.constant is None else value
+            value = ev.decided(value, node) if value.constant is None else value
             if value.constant is not None:
                 return value.constant
         ev.fail(

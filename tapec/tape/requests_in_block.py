@@ -11,11 +11,10 @@ import numpy as np
 
 from tapec.analyses.random_draws import drawn
 from tapec.errors import LoweringError, UnsupportedType, UsageError
-from tapec.frontend.complex_arithmetic import lead, parts
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.optional import present
-from tapec.frontend.values import NONE, Complex, Sym, Value, describe, is_none, number
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import NONE, Complex, Sym, Value, describe, is_none, number
+from tapec.frontend.operations.complex_arithmetic import lead, parts
 from tapec.syntax.core import Block, Const, If, Name, Op, Raise, Store, reads, walk, written_in
 from tapec.syntax.types import BOOL, INT64, Array
 from tapec.tape.gradient_arguments import numbers
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 def asked_targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym | Complex]:
     """The numbers and arrays that are differentiated; of a Jacobian the only one."""
-    value = present(ev, value)
+    value = ev.present(value)
     if form != "gradient" and not isinstance(value, Sym | Complex):
         ev.fail(UnsupportedType, f"a Jacobian of {describe(value)}: it has one target, a number or an array", node)
     found: list[Sym | Complex] = []

@@ -10,16 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from tapec.errors import NotDifferentiable, Span, UnsupportedSyntax, UsageError
-from tapec.frontend.allocation import dim, dim_key
-from tapec.frontend.closures import Held, taken
-from tapec.frontend.complex_arithmetic import each, joined
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.inline import bind_arguments
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.rebuilt import gathered, spread
-from tapec.frontend.recursion import with_changes
-from tapec.frontend.source import FunctionSource, undecorated
-from tapec.frontend.values import (
+from tapec.frontend.calls.inlining import bind_arguments
+from tapec.frontend.calls.recursion import with_changes
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
     Complex,
     Declared,
     Func,
@@ -35,6 +30,11 @@ from tapec.frontend.values import (
     Value,
     describe,
 )
+from tapec.frontend.operations.allocation import dim, dim_key
+from tapec.frontend.operations.complex_arithmetic import each, joined
+from tapec.frontend.source.function_source import FunctionSource, undecorated
+from tapec.frontend.structures.captured_values import Held, taken
+from tapec.frontend.structures.rebuilt_containers import gathered, spread
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import NotDifferentiable, Span
-from tapec.frontend.allocation import dim
-from tapec.frontend.closures import opened
-from tapec.frontend.complex_arithmetic import joined, parts
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
-from tapec.frontend.lower import new_evaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.rebuilt import gathered, spread
-from tapec.frontend.tensors import require_equal
-from tapec.frontend.values import (
+from tapec.frontend.arrays.array_creation import astype
+from tapec.frontend.arrays.tensor_products import require_equal
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Frame
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
     Func,
@@ -32,6 +29,11 @@ from tapec.frontend.values import (
     mapping,
     number,
 )
+from tapec.frontend.full_evaluator import FullEvaluator
+from tapec.frontend.operations.allocation import dim
+from tapec.frontend.operations.complex_arithmetic import joined, parts
+from tapec.frontend.structures.captured_values import opened
+from tapec.frontend.structures.rebuilt_containers import gathered, spread
 from tapec.syntax.core import Atom, Block, Const, Name
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.object_standins import Refusing
@@ -97,7 +99,7 @@ class RuleLowering:
         finding: tuple[Any, ...],
     ) -> None:
         self.rule, self.role, self.emitter = rule, role, emitter
-        self.ev = ev = new_evaluator(frozenset(emitter.taken) | frozenset(emitter.types))
+        self.ev = ev = FullEvaluator(frozenset(emitter.taken) | frozenset(emitter.types))
         ev.types, ev.span, ev.constants = emitter.types, emitter.span, rule.constants
         ev.calls_as_is, ev.finding = True, finding
         if rule.alive:
@@ -290,7 +292,7 @@ class RuleLowering:
         if not isinstance(value, Sym) or not isinstance(value.type, Array) or value.type.ndim != type_.ndim:
             self._mismatch(value, type_)
         if value.type.dtype != type_.dtype:
-            made = ev.method(value, "astype", [Static(np.dtype(type_.dtype))], {}, None)
+            made = astype(ev, [value, Static(np.dtype(type_.dtype))], {}, None)
             value = ev.sym(ev.materialise(made))
         what = "an adjoint" if self.role == PULLBACK else "a tangent"
         message = f"the {self.role} of `{self.rule.label}` returns {what} of another shape"

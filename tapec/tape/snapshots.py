@@ -8,7 +8,7 @@ import numpy as np
 from numba import typeof
 from numba.core.errors import NumbaError
 
-from tapec.frontend.numba_types import from_numba
+from tapec.frontend.evaluator.numba_types import from_numba
 from tapec.syntax.types import Array, Scalar
 from tapec_runtime.variables import Variable
 

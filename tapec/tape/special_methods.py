@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UsageError
-from tapec.frontend.values import Instance, Static, Value
+from tapec.frontend.evaluator.values import Instance, Static, Value
 from tapec.tape.class_lookup import class_of, custom
 from tapec.tape.dataclass_objects import equal
 from tapec.tape.variable_versions import VariablePair, VariableSym

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from tapec.frontend.values import Lst, Value
+from tapec.frontend.evaluator.values import Lst, Value
 from tapec.options import Options
 from tapec.syntax.core import Atom, Block, Function, If, Name, walk, writes, written_in
 from tapec.syntax.types import Type

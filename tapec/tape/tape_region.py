@@ -7,11 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 from tapec.errors import LoweringError, UnknownKeyword, UsageError
-from tapec.frontend import dicts
-from tapec.frontend.complex_arithmetic import parts
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.values import NONE, Complex, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
+    NONE,
+    Complex,
+    Dct,
+    Func,
+    Instance,
+    Items,
+    Lst,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+)
+from tapec.frontend.operations.complex_arithmetic import parts
+from tapec.frontend.structures import dicts
 from tapec.options import Keywords
 from tapec.syntax.core import Assign, Block, Name, Op, Store, reads, walk, writes, written_in
 from tapec.tape.branch_connectivity import depends_on_the_way, straightened

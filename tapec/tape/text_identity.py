@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import LoweringError, SourceUnavailable
-from tapec.frontend.source import parse_lines
-from tapec.frontend.values import Dct, Items, Lst, Sym, Tup
+from tapec.frontend.evaluator.values import Dct, Items, Lst, Sym, Tup
+from tapec.frontend.source.function_source import parse_lines
 from tapec.syntax.core import Atom
 from tapec.tape.tape_plan import TapePlan
 from tapec.tape.with_statement import source_lines, span

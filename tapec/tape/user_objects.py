@@ -13,10 +13,10 @@ import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tapec.errors import LoweringError
-from tapec.frontend.closures import Held
-from tapec.frontend.dicts import cell_value
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Instance, Items, Lst, Static, Value, describe
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import Instance, Items, Lst, Static, Value, describe
+from tapec.frontend.structures.captured_values import Held
+from tapec.frontend.structures.dicts import cell_value
 from tapec.tape.class_lookup import UNDEFINED, class_of, custom, static_lookup
 from tapec.tape.dataclass_objects import dataclass_init
 

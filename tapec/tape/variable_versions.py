@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, UsageError
-from tapec.frontend import class_tests, complex_arithmetic
-from tapec.frontend.allocation import dim, dim_key
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import (
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
     Contents,
@@ -26,6 +24,9 @@ from tapec.frontend.values import (
     is_scalar,
     number,
 )
+from tapec.frontend.operations import complex_arithmetic
+from tapec.frontend.operations.allocation import dim, dim_key
+from tapec.frontend.structures import isinstance_tests
 from tapec.syntax.core import Atom, Const, If, Name, Raise
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.class_lookup import check_constructor
@@ -270,13 +271,10 @@ class VariableVersions:
         chosen = isinstance(left, Chosen) or isinstance(right, Chosen)
         return None if chosen or (one is None and other is None) else one is other
 
-    def _method(
-        self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
-    ) -> Value | None:
+    def method(self, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """Methods of variables."""
         if not isinstance(owner, VariableSym | VariablePair):
-            result: Value | None = default(owner, name, args, kwargs, node)
-            return result
+            return None
         ev = self.ev
         if name in ("value", "read_value"):
             current: Value = owner.now
@@ -284,8 +282,7 @@ class VariableVersions:
         if name == "numpy":
             return self._constant(owner.now)
         if name not in ("assign", "assign_add", "assign_sub"):
-            other: Value | None = default(owner, name, args, kwargs, node)
-            return other
+            return None
         value = (args or list(kwargs.values()))[0]
         if isinstance(value, Lst | Tup):
             value = ev.materialise(ev.call_object(np.array, [value], {}, node))
@@ -326,16 +323,16 @@ class VariableVersions:
 
     def _isinstance(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         value, asked = args
-        found = class_tests.isinstance_(ev, [self._itself(value), asked], kwargs, node)
+        found = isinstance_tests.isinstance_(ev, [self._itself(value), asked], kwargs, node)
         slot = self.recipe.owners.get(id(value.obj)) if isinstance(value, Static) else None
-        kinds = class_tests.asked_of(ev, asked, node)
+        kinds = isinstance_tests.asked_of(ev, asked, node)
         # an abstract class says itself what its objects are, and learns of more
         if slot is not None and isinstance(found, Sym) and any(type(kind) is not type for kind in kinds):
             self.recipe.guard(slot, f"isinstance({{v}}, {self.recipe.constant(kinds)}) is {found.constant}")
         return found
 
     def _type(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
-        return class_tests.type_(ev, [self._itself(value) for value in args], kwargs, node)
+        return isinstance_tests.type_(ev, [self._itself(value) for value in args], kwargs, node)
 
     def _itself(self, value: Value) -> Value:
         """The object of which a number, found at entry, is the value: the program is one of its class."""

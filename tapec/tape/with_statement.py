@@ -19,8 +19,9 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, SourceUnavailable, Span
-from tapec.frontend.pickled import NOWHERE
-from tapec.frontend.source import FunctionSource, file_of_module, is_edited, parse_lines
+from tapec.frontend.source.function_source import FunctionSource, file_of_module, is_edited, parse_lines
+from tapec.frontend.source.pickled_functions import NOWHERE
+from tapec.frontend.statements.assignments import bind
 
 _COPIES = sys.version_info < (3, 13)
 _ENTERING = ("BEFORE_WITH", "LOAD_SPECIAL")
@@ -261,11 +262,11 @@ def bind_tape(ev: Any, place: Place, value: Any) -> None:
     """The name that the statement gives the tape."""
     if place.item < 0:
         for target in getattr(place.node, "targets", ()):
-            ev.bind_target(target, value, place.node)
+            bind(ev, target, value, place.node)
         return
     target = place.node.items[place.item].optional_vars
     if target is not None:
-        ev.bind_target(target, value, place.node)
+        bind(ev, target, value, place.node)
 
 
 def returns_unnamed(stmts: list[Any]) -> bool:

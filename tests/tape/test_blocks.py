@@ -11,7 +11,7 @@ import pytest
 
 import tapec
 from tapec import GradientTape, Variable, constant
-from tapec.frontend import suspended
+from tapec.frontend.iteration import generators
 from tapec.tape import block_lowering, decisions, derivative_run
 from tapec.tape import tape_plan as plans
 
@@ -541,7 +541,7 @@ def test_a_long_program_is_not_compiled_for_a_few_answers(monkeypatch):
 
 
 def test_too_many_iterations_are_named(monkeypatch):
-    monkeypatch.setattr(suspended, "_ITERATIONS", 50)
+    monkeypatch.setattr(generators, "_ITERATIONS", 50)
     with pytest.raises(tapec.errors.LoweringError, match="a loop that is unrolled beyond 50 iterations"):
         filled(51)
     # which is no reason to refuse fewer
