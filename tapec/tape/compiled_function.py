@@ -88,14 +88,21 @@ class CompiledFunction:
         self.__signature__ = own_signature(function)
         self.py_func, self.options = function, options
         self._plans: list[CompiledBody] = []
-        self._parameters = _taken(function)
-        self._arguments = _binder(function, self._parameters)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Take arguments as the function does now."""
+        self._parameters = _taken(self.py_func)
+        self._arguments = _binder(self.py_func, self._parameters)
+        # no defaults tell whether there are others now where there are more by name, or a wrapped function has them
+        others = self.py_func.__kwdefaults__ or self.py_func.__code__.co_flags & inspect.CO_VARKEYWORDS
+        self._defaults: Any = self if others else self.py_func.__defaults__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        own = _taken(self.py_func)
-        if own is not self._parameters:
-            # its defaults are others now
-            self._parameters, self._arguments = own, _binder(self.py_func, own)
+        f = self.py_func
+        plain = f.__defaults__ is self._defaults and f.__kwdefaults__ is None
+        if not plain and _taken(f) is not self._parameters:
+            self._bind()
         arguments = self._arguments(*args, **kwargs)
         plan, objects, extra = self._known(arguments) or self._specialised(arguments)
         return plan.call(objects, extra)
