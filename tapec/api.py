@@ -99,7 +99,7 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     load(*CALLS)
     held = lifted(f, (kind, repr(wrt), options))
     if held is not None:
-        return _by_what_is_held(f, held, wrt, kind, options)
+        return _captured_derivative(f, held, wrt, kind, options)
     bound = unbound(f)
     function = plain_function(bound.function)
     if not bound.is_free:
@@ -142,7 +142,7 @@ def holds_nothing(f: Any) -> bool:
     return isinstance(f, types.FunctionType) and known_arguments.sharing(f) is not None
 
 
-def _by_what_is_held(f: Any, bound: Bound, wrt: Any, kind: str, options: Options) -> Any:
+def _captured_derivative(f: Any, bound: Bound, wrt: Any, kind: str, options: Options) -> Any:
     """The derivative of a closure whose numbers and arrays are arguments."""
     from tapec.backend import staleness
 

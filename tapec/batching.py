@@ -179,7 +179,7 @@ _numbers_of, _of_kind = _NumbersOf(), _OfKind()
 
 def _loop(f: Any, arguments: Any, axes: Any, out_axes: Any) -> Any:
     turned = tuple(
-        [one if axis is None else _turned(one, axis) for one, axis in zip(arguments, axes, strict=True)]
+        [one if axis is None else _examples_first(one, axis) for one, axis in zip(arguments, axes, strict=True)]
     )
     batches = _leaves(tuple([one for one, axis in zip(turned, axes, strict=True) if axis is not None]))
     count = batches[0].shape[0]
@@ -203,10 +203,10 @@ def _loop(f: Any, arguments: Any, axes: Any, out_axes: Any) -> Any:
     return _back(found, out_axes)
 
 
-def _turned(value: Any, axis: Any) -> Any:
+def _examples_first(value: Any, axis: Any) -> Any:
     """The value with its examples along the first axis."""
     if isinstance(value, (tuple, list, dict)):
-        return _of_kind(value, tuple([_turned(item, axis) for item in _items(value)]))
+        return _of_kind(value, tuple([_examples_first(item, axis) for item in _items(value)]))
     if np.ndim(value) == 0:
         raise ValueError("vmap goes over an axis of arrays, and a number has none: in_axes has None for what is shared")
     return value if axis == 0 else np.moveaxis(value, axis, 0)

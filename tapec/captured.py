@@ -117,7 +117,7 @@ def _function_of(f: types.FunctionType, taken: dict[str, Any]) -> types.Function
     return function
 
 
-def by_what_is_held(f: Any, kind: Any, transform: Callable[[Bound], Any]) -> Any:
+def with_captured_arguments(f: Any, kind: Any, transform: Callable[[Bound], Any]) -> Any:
     """What a transform makes of a function: of a closure by what it holds, if that can be an argument."""
     held = lifted(f, kind)
     if held is not None:

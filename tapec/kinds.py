@@ -18,7 +18,7 @@ from tapec.frontend.evaluator.evaluator import RESERVED
 from tapec.frontend.evaluator.values import Tup
 from tapec.frontend.lower import Lowered
 from tapec.frontend.source.function_source import parameters
-from tapec.optimise import alone_for, forms, prepare
+from tapec.optimise import alone_for, prepare, program_versions
 from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
@@ -188,7 +188,7 @@ def _gradient(asked: Asked) -> Program:
     core = made.checked(asked.lowered.function)
     if options.fast and options.memory is None:
         unbroadcast = None if asked.unbroadcast is None else (made.checked(asked.unbroadcast[0]), asked.unbroadcast[1])
-        several = forms(core, made.constants, unbroadcast)
+        several = program_versions(core, made.constants, unbroadcast)
     if asked.given is not None:
         shapes = made.structure.shapes(asked.given)
     if several is not None:

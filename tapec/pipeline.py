@@ -34,7 +34,7 @@ def build(
     """Run the pipeline for one function and signature.
 
     `arguments` holds one structure of core types per parameter, or a Static; `listener` hears of stages
-    and remarks.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
+    and remarks.  Of a program that has several versions, that for the arguments `given` is made, if there are any.
     `taken` holds the structures of the tangents, the cotangent or the vector that follow the arguments; if there are
     none, they have the types that they should have.
     """

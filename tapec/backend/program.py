@@ -30,7 +30,7 @@ class Program:
     params     the labels of the function's parameters
     prelude    the recursive functions that `source` calls, compiled on their own
     options    what it was compiled with
-    form       which of several forms it is alone, by its position; None for all that there are
+    version       which of several versions it is alone, by its position; None for all that there are
     kernels    the functions in the prelude that stand for parts of the source (`kernels.py`)
     """
 
@@ -42,7 +42,7 @@ class Program:
     params: tuple[str, ...] = ()
     prelude: str = ""
     options: Options = DEFAULT
-    form: int | None = None
+    version: int | None = None
     kernels: tuple[str, ...] = ()
 
     @property
