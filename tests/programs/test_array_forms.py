@@ -36,6 +36,11 @@ def by_axes_and_to_a_tolerance(x):
     return np.pad(x, {0: (1, 0)}, "edge") ** 2, np.pad(x, {-1: 2}) ** 2, near[0] * x * x, near[1] * x, near[2] * x.T
 
 
+@cases((arr(2, 3),), compiled="reverse")
+def by_python_own_sum_and_items(x):
+    return sum(x) ** 2, sum(x[0]) ** 2, x.item(1, 2) ** 2, x.item((0, 1)) * x.item(3), sum(x, 1.0) ** 2
+
+
 @cases((LINE,), compiled="reverse")
 def of_those_that_are_chosen(x):
     return (
