@@ -13,7 +13,7 @@ import pytest
 
 import tapec
 from tapec.rules import RULES
-from tapec.transforms.sweep import POLES
+from tapec.transforms.strong_zeros import POLES
 from tests.rules.evaluation import adjoints, along, primal
 from tests.rules.references import REFERENCES
 

@@ -36,6 +36,11 @@ THROUGH_NOTHING = {
     "norm": lambda w: np.linalg.norm(w[3:]) ** 2 + 0.0,
     "einsum": lambda w: np.einsum("ij,j->", ROWS, w),
     "matrix product": lambda w: np.sum(np.ones((2, 0)) @ np.outer(w[:0], w)),
+    "where, no number": lambda w: np.sum(np.where(ROWS > 0, w, 0.0)),
+    "where, none chosen": lambda w: np.sum(np.where(w > 10.0, w, 0.0)),
+    "where inside where": lambda w: np.sum(np.where(w < 10.0, np.where(w > 9.0, 1.0, 2.0), np.exp(w))),
+    "where of numbers": lambda w: np.where(w[0] > 10.0, w[0] * w[1], 0.0),
+    "sums of what is not chosen": lambda w: np.sum(np.cumsum(np.where(w > 10.0, w, 0.0))),
     "filled array": lambda w: np.sum(_filled(w)),
 }
 # a loop of the user's that does not run connects nothing
