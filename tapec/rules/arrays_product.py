@@ -180,12 +180,14 @@ def _vector_norm(x, ord, axis, keepdims):
 
 def _largest_singular_value(x):
     """The square root of the largest eigenvalue of the smaller product with itself."""
-    if x.size == 0:
-        return x.dtype.type(0)
+    scale = np.max(stop_gradient(np.abs(x))) if x.size > 0 else x.dtype.type(0)
+    if scale == 0:
+        return scale
+    # squares of what is next to 1 are in the range of the type
+    x = x / scale
     product = np.dot(x.T, x) if x.shape[1] <= x.shape[0] else np.dot(x, x.T)
     squares, _ = np.linalg.eigh(product)
-    largest = squares[-1]
-    return np.sqrt(largest) if largest > 0 else x.dtype.type(0)
+    return np.sqrt(squares[-1]) * scale
 
 
 def _matrix_norm(x, ord):

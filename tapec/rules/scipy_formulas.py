@@ -196,7 +196,11 @@ SCIPY_SPECIAL = table(
     _row("log_expit(x)", "expit(-x)*dx"),
     _row("logit(x)", "dx/(x*(1 - x))"),
     _row("xlogy(x, z)", "log(z)*dx + x/(TINY if z == 0 else z)*dz", note="by z it is 0 where both are 0"),
-    _row("xlog1py(x, z)", "log1p(z)*dx + x/(TINY if 1 + z == 0 else 1 + z)*dz", note="by z it is 0 where x is 0 and z is -1"),
+    _row(
+        "xlog1py(x, z)",
+        "log1p(z)*dx + x/(TINY if 1 + z == 0 else 1 + z)*dz",
+        note="by z it is 0 where x is 0 and z is -1",
+    ),
     _row("entr(x)", "-(log(x) + 1)*dx"),
     _row("rel_entr(x, z)", "(log(x/z) + 1)*dx - x/z*dz"),
     _row("kl_div(x, z)", "log(x/z)*dx + (1 - x/z)*dz"),

@@ -12,7 +12,6 @@ or none that its branches choose: what those would move is moved once, behind th
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable
 from typing import TypeGuard
@@ -208,13 +207,12 @@ class _Words:
         """How often the statements are gone through until nothing more moves."""
         steps = [(self._key(a), self._key(b)) for stmt in statements for a, b in edges(stmt)]
         found: dict[str, set[str]] = {}
-        for count in itertools.count():
-            before = sum(map(len, found.values()))
+        rounds, before, now = -1, -1, 0
+        while now > before:
             for a, b in steps:
                 found.setdefault(b, set()).update({a}, found.get(a, ()))
-            if sum(map(len, found.values())) == before:
-                break
-        return max(1, count)
+            rounds, before, now = rounds + 1, now, sum(map(len, found.values()))
+        return max(1, rounds)
 
     def moved(self, stmt: Stmt, joined: bool = False) -> list[Stmt]:
         """The statements that move the words along with one statement, but for those inside it.

@@ -9,7 +9,6 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.2.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -309,7 +308,7 @@ class Sweep:
         if fn in _ROOTS and isinstance(args[0], Name) and args[0].id in self.squares:
             # zero at the tip of a cone, as the derivative of `abs` is; there is no second derivative
             zero = zero_of(type_)
-            tip = Op("known", (zero, Op("*", (result, Const(math.inf)))))
+            tip = Op("known", (zero, Op("np.divide", (result, zero))))
             return Op("ifelse", (Op("!=", (result, zero)), contribution, tip))
         return zero_kept(contribution, bar, (type_, type_), self.again)
 
