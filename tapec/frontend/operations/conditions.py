@@ -153,9 +153,9 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     test, first, second = args
     if not any(is_array(arg) or is_complex_array(arg) for arg in args):
         known = ev.decided(ev.truth(test))
-        match known, first, second:
-            case Sym(atom=Name()), Sym(type=Scalar() as type_), Sym(type=other) if ev.live and type_.is_float:
-                if type_ == other:
+        match first, second:
+            case Sym(type=Scalar() as type_), Sym(type=other) if type_ == other and type_.is_float:
+                if ev.live is not None and isinstance(known.atom, Name):
                     # both are connected with the result, as those of arrays are
                     return ev.assign(Op("ifelse", (known.atom, first.atom, second.atom)), type_)
         chosen = select(ev, known, lambda: first, lambda: second, node)
