@@ -207,7 +207,7 @@ class _Jacobian:
         """Blocks that either way fills; the shapes choose where both are there."""
         self.check_draws(True)
         out = self.out
-        row = self.row() if rows else None
+        row = linear_row(self.returning(self.values), self.sources, self.constants) if rows else None
         if rows and columns is None and row is not None and row.before is not None and not self.ran:
             # its forward sweep is a run
             return self.by_rows(row)
@@ -265,20 +265,6 @@ class _Jacobian:
                     strips.fill(inner, k, first, block, tangent, shape, rows=False)
 
         strips.each(out, body)
-
-    def row(self) -> Row | None:
-        """How adjoints of all values are pulled back in lanes; None if that is not linear."""
-        if any(custom_of(stmt) is not None for stmt in walk(self.function.body)):
-            # what the user gave need not be linear
-            return None
-        swept = reverse(replace(self.returning(self.values), again=True), self.sources, self.constants)
-        row = halves(swept, self.constants) or Row.of(swept)
-        row = replace(row, run=to_ssa(row.run, self.constants))
-        try:
-            vector_forward(row.run, row.seeds, 1, self.constants, linear=True)
-        except NotLinear:
-            return None
-        return row
 
     def fill_rows(
         self, out: Emitter, row: Row, values: tuple[Atom, ...], pull: BegunRow, grid: list[list[Name]]
@@ -349,6 +335,21 @@ class _Jacobian:
                     reason="the function runs once for each row or column, and each run would draw other numbers",
                     hint="draw before the function and pass the numbers as an argument",
                 )
+
+
+def linear_row(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Row | None:
+    """How adjoints of all results are pulled back in lanes; None if that is not linear."""
+    if any(custom_of(stmt) is not None for stmt in walk(function.body)):
+        # what the user gave need not be linear
+        return None
+    swept = reverse(replace(function, again=True), sources, constants)
+    row = halves(swept, constants) or Row.of(swept)
+    row = replace(row, run=to_ssa(row.run, constants))
+    try:
+        vector_forward(row.run, row.seeds, 1, constants, linear=True)
+    except NotLinear:
+        return None
+    return row
 
 
 def on_copies(function: Function, constants: frozenset[str], params: tuple[str, ...] | None = None) -> Function:

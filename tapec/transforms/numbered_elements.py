@@ -21,11 +21,10 @@ def count_of(out: Emitter, values: Sequence[Atom]) -> Atom:
     return total
 
 
-def each_element(out: Emitter, values: Sequence[Atom], visit: Visit, first: int = 0) -> None:
+def each_element(out: Emitter, values: Sequence[Atom], visit: Visit, first: Atom = Const(0)) -> None:
     """Visit the elements of numbers and arrays; the first one has the number `first`."""
-    before: Atom = Const(first)
     for value in values:
-        before = _visit_all(out, value, visit, before)
+        first = _visit_all(out, value, visit, first)
 
 
 def _visit_all(out: Emitter, value: Atom, visit: Visit, before: Atom) -> Atom:

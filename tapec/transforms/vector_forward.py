@@ -24,7 +24,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.1 (vector forward
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import is_callee, outputs, refuse_outside
 from tapec.analyses.aliases import PRODUCTS, aliases, is_memory
@@ -58,12 +58,13 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.custom_rule import Custom, custom_of
-from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.lane_arrays import LaneArrays
 from tapec.transforms.lane_loops import LANE, by_columns, lanes_type
 from tapec.transforms.primitives import lower_rule
 from tapec.transforms.transposition import NotLinear
+from tapec.transforms.unit_directions import only_read
 
 _ALL = Op("slice", (Const(None), Const(None), Const(None)))
 
@@ -75,23 +76,29 @@ def vector_forward(
     constants: frozenset[str] = frozenset(),
     linear: bool = False,
     leading: bool = False,
+    units: bool = False,
 ) -> Directions:
     """The function that also takes tangents of `sources` in `width` directions, and returns those of its results.
 
+    Results that are no floats it returns as they are.
     The directions are the last axis of each tangent, that of a number included.  A source in the order of columns has
     the tangent of its transpose.
 
     linear   the function is linear in the sources, whose values are not used
     leading  the directions are the first axis of results, where nothing but their elements is used
+    units    a tangent may be an array of numbers, for unit vectors: see `unit_directions`
     raises   NotLinear  where it is not
     """
     worker = _VectorForward(function, sources, constants, width)
     worker.linear = linear
     if leading:
         worker.leading = _simple_results(function)
+    if units:
+        worker.units = only_read(function, sources)
     made = worker.run("column")
     first = tuple(isinstance(value, Name) and value.id in worker.leading for value in function.results)
-    return Directions(made, made.params[len(function.params) :], first)
+    dots = made.params[len(function.params) : len(function.params) + len(sources)]
+    return Directions(made, dots, first, worker.units, made.params[-1] if worker.units else None)
 
 
 @dataclass(frozen=True)
@@ -100,11 +107,15 @@ class Directions:
 
     dots   its parameters for the tangents of the sources
     first  for each result whether the directions are the first axis of its tangents
+    units  the sources, and others, whose tangents are arrays of numbers
+    begin  the last parameter, where there are such: the number that the first lane has
     """
 
     function: Function
     dots: tuple[str, ...]
     first: tuple[bool, ...]
+    units: frozenset[str] = frozenset()
+    begin: str | None = None
 
 
 def _simple_results(function: Function) -> frozenset[str]:
@@ -155,8 +166,11 @@ class _VectorForward(LaneArrays):
                 lanes = emitter.fresh(f"{source}_dot_lanes", lanes_type(type_))
                 self.buffers[self.dot(source, emitter)] = lanes
             else:
-                lanes = self.dots[source] = emitter.fresh(f"{source}_dot", lanes_type(type_))
+                lanes = self.dot(source, emitter)
             extra.append(lanes)
+        if self.units:
+            self.begin_lane = emitter.fresh("first", INT64)
+            extra.append(self.begin_lane)
         if self.linear:
             self.skipped.update(source for source in self.sources if isinstance(self.types[source], Scalar))
         for other in (*self.function.params, *sorted(self.constants)):
@@ -265,6 +279,13 @@ class _VectorForward(LaneArrays):
             self.emit(stmt, emitter)
         dot = self.dot(target, emitter)
         match value:
+            case Op(fn="load", args=(Name(id=array), *index)) if array in self.units:
+                found = Op("load", (Name(self.dot(array, emitter)), *index))
+                own = emitter.let("number", found, INT64)
+                own = emitter.let("number", Op("-", (own, Name(self.begin_lane))), INT64)
+                moves = self.let(Op("==", (own, LANE)), BOOL, emitter)
+                one, zero = (emitter.cast(Const(value), type_) for value in (1.0, 0.0))
+                self.lane(Assign(dot, Op("ifelse", (moves, one, zero)), stmt.span))
             case Op(fn="load", args=(Name(id=array), *index)):
                 places = self.places(array, index)  # type: ignore[arg-type]
                 item = Op("load", (Name(self.dot(array, emitter)), *places))
@@ -279,8 +300,6 @@ class _VectorForward(LaneArrays):
             case _:
                 tangent = self.number(self.scalar_tangent(stmt, emitter), emitter, type_)
                 self.lane(Assign(dot, tangent, stmt.span))
-
-    # arrays and lists
 
     # functions of whole arrays, and calls
 
@@ -322,6 +341,9 @@ class _VectorForward(LaneArrays):
 
     def primitive(self, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], emitter: Emitter) -> None:
         result = tuple(Name(t) for t in targets)
+        if PRIMITIVES[fn].lanes is not None:
+            self.together(fn, args, result, emitter)
+            return
         for target in targets:
             self.begin(target, emitter)
         if fn in PRODUCTS:
@@ -340,6 +362,40 @@ class _VectorForward(LaneArrays):
             if target in self.activity and isinstance(item, Sym):
                 self.put(target, item.atom, lane, inner)
         self.close(inner, lane, emitter)
+
+    def together(self, fn: str, args: tuple[Expr, ...], result: tuple[Name, ...], emitter: Emitter) -> None:
+        """A rule that gives the tangents in all directions."""
+        self.flush(emitter)
+        dots = [self.whole_tangent(arg, emitter) for arg in args]
+        if all(dot is None for dot in dots):
+            # active by another array that the name may stand for
+            for target in result:
+                self.begin(target.id, emitter)
+            return
+        y = result if len(result) > 1 else result[0]
+        rule = PRIMITIVES[fn].lanes
+        block, value = lower_rule(emitter, rule, [y, *args, *dots, self.width])
+        emitter.extend(block)
+        values = value.items if isinstance(value, Tup) else (value,)
+        for name, item in zip(result, values, strict=True):
+            if name.id not in self.activity:
+                continue
+            assert isinstance(item, Sym) and isinstance(item.atom, Name)
+            dot, type_ = self.dot(name.id, emitter), self.types[name.id]
+            if isinstance(type_, Scalar):
+                self.lane(Assign(dot, Op("load", (item.atom, LANE)), emitter.span))
+                continue
+            self.protect((dot,), emitter)
+            turned = self.in_order(item.atom, replace(type_, layout="C"), type_, emitter)
+            emitter.assign(dot, turned if turned == item.atom else Op("copy", (turned,)))
+
+    def whole_tangent(self, arg: Expr, emitter: Emitter) -> Name | None:
+        """The tangents of an array with its own axes, before that of the lanes, if it has any."""
+        dot = self.tangent(arg, emitter) if isinstance(arg, Name) else None
+        if not isinstance(arg, Name) or not isinstance(dot, Name):
+            return None
+        type_ = self.types[arg.id]
+        return self.in_order(dot, type_, replace(type_, layout="A"), emitter)  # type: ignore[call-arg]
 
     def product(self, args: tuple[Expr, ...], target: str, emitter: Emitter) -> None:
         """A product of vectors and matrices, as loops in which lanes are innermost."""
@@ -457,7 +513,7 @@ class _VectorForward(LaneArrays):
         out: list[Atom] = []
         for value in values:
             type_ = emitter.type_of(value)
-            if self.with_values:
+            if self.with_values or not type_.is_float:
                 out.append(value)
             if not type_.is_float:
                 continue
