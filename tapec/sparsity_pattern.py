@@ -147,8 +147,8 @@ class Pattern:
         """What a program that computes some colours at once takes: see `transforms.compressed`.
 
         part     columns or rows
-        returns  the colours; where each strip of so many colours begins in what follows; where an element stands in what
-                 a strip gives; its number
+        returns  the colours; where each strip of so many colours begins in what follows; where an element stands in
+                 what a strip gives; its number
         """
         if (part, lanes) not in self._strips:
             self._strips[part, lanes] = self._of_strips(part == "rows", lanes)

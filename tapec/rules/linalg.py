@@ -49,15 +49,6 @@ from tapec.rules.matrix_decompositions import (
     thin_svd_adjoint,
     thin_svd_tangent,
 )
-from tapec.rules.systems_in_lanes import (
-    factorised_lanes,
-    factorised_lower_lanes,
-    inv_lanes,
-    slogdet_lanes,
-    solve_lanes,
-    solved_lanes,
-    solved_transposed_lanes,
-)
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,6 @@ class Primitive:
     params   its arguments
     tangent  directional derivative: (y, *args, *arg_dots) -> y_dot
     adjoint  adds to the adjoints of the arguments: (y, *args, y_bar, *arg_bars) -> None
-    lanes    the same in several directions at once, if it is more than the tangent in each: see `systems_in_lanes`
     note     what a user should know
     source   where the formulas come from
     """
@@ -79,7 +69,6 @@ class Primitive:
     adjoint: Callable[..., None]
     note: str
     source: str
-    lanes: Callable[..., Any] | None = None
 
 
 def dot_tangent(y, a, b, a_dot, b_dot):
@@ -340,8 +329,8 @@ PRIMITIVES: dict[str, Primitive] = {
     primitive.name: primitive
     for primitive in (
         Primitive("np.dot", ("a", "b"), dot_tangent, dot_adjoint, "vectors and matrices; also `@`", _GILES),
-        Primitive("np.linalg.solve", ("a", "b"), solve_tangent, solve_adjoint, "", _GILES, solve_lanes),
-        Primitive("np.linalg.inv", ("a",), inv_tangent, inv_adjoint, "", _GILES, inv_lanes),
+        Primitive("np.linalg.solve", ("a", "b"), solve_tangent, solve_adjoint, "", _GILES),
+        Primitive("np.linalg.inv", ("a",), inv_tangent, inv_adjoint, "", _GILES),
         Primitive("np.linalg.det", ("a",), det_tangent, det_adjoint, "of a singular matrix, the cofactors", _GILES),
         Primitive(
             "np.linalg.slogdet",
@@ -350,7 +339,6 @@ PRIMITIVES: dict[str, Primitive] = {
             slogdet_adjoint,
             "the sign has derivative 0; a singular matrix raises LinAlgError",
             _GILES,
-            slogdet_lanes,
         ),
         Primitive("np.linalg.cholesky", ("a",), cholesky_tangent, cholesky_adjoint, _LOWER, "Murray 2016, section 3"),
         Primitive(
@@ -390,15 +378,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive("tapec_runtime.dft", ("re", "im", "sign"), dft_tangent, dft_adjoint, "", ""),
         Primitive("tapec_runtime.real_dft", ("x",), real_dft_tangent, real_dft_adjoint, "", ""),
         Primitive("tapec_runtime.real_inverse", ("re", "im", "n"), real_inverse_tangent, real_inverse_adjoint, "", ""),
-        Primitive(
-            "tapec_runtime.factorised",
-            ("a",),
-            factorised_tangent,
-            factorised_adjoint,
-            _FACTORS,
-            "",
-            factorised_lanes,
-        ),
+        Primitive("tapec_runtime.factorised", ("a",), factorised_tangent, factorised_adjoint, _FACTORS, ""),
         Primitive(
             "tapec_runtime.factorised_lower",
             ("a",),
@@ -406,11 +386,8 @@ PRIMITIVES: dict[str, Primitive] = {
             factorised_lower_adjoint,
             _FACTORS,
             "",
-            factorised_lower_lanes,
         ),
-        Primitive(
-            "tapec_runtime.solved", ("factors", "b"), solved_tangent, solved_adjoint, "", _GILES, solved_lanes
-        ),
+        Primitive("tapec_runtime.solved", ("factors", "b"), solved_tangent, solved_adjoint, "", _GILES),
         Primitive(
             "tapec_runtime.solved_transposed",
             ("factors", "b"),
@@ -418,7 +395,6 @@ PRIMITIVES: dict[str, Primitive] = {
             solved_transposed_adjoint,
             "",
             _GILES,
-            solved_transposed_lanes,
         ),
     )
 }

@@ -6,6 +6,9 @@ directions, as many as `lanes`.  Formulas: Giles, see `linalg`; of a determinant
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import tapec_runtime
@@ -108,15 +111,23 @@ def inv_lanes(y, a, a_dot, lanes):
 
 
 def slogdet_lanes(y, a, a_dot, lanes):
-    return np.zeros(lanes, a.dtype), _along(np.linalg.inv(a).T, 1.0, a_dot, lanes)
-
-
-def _along(slope, factor, a_dot, lanes):
-    """The derivative in each direction of a number that changes by `factor * slope`."""
-    out = np.zeros(lanes, slope.dtype)
-    for i in range(slope.shape[0]):
-        for j in range(slope.shape[1]):
-            step = factor * slope[i, j]
+    inverse = np.linalg.inv(a)
+    out = np.zeros(lanes, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            slope = inverse[j, i]
             for lane in range(lanes):
-                out[lane] += step * a_dot[i, j, lane]
-    return out
+                out[lane] += slope * a_dot[i, j, lane]
+    return np.zeros(lanes, a.dtype), out
+
+
+# by the names of the operations, whose other rules `linalg` has
+IN_LANES: dict[str, Callable[..., Any]] = {
+    "np.linalg.solve": solve_lanes,
+    "np.linalg.inv": inv_lanes,
+    "np.linalg.slogdet": slogdet_lanes,
+    "tapec_runtime.factorised": factorised_lanes,
+    "tapec_runtime.factorised_lower": factorised_lower_lanes,
+    "tapec_runtime.solved": solved_lanes,
+    "tapec_runtime.solved_transposed": solved_transposed_lanes,
+}

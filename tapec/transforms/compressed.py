@@ -45,7 +45,10 @@ SPARSE = {
 def sparse_program(
     kind: str, function: Function, sources: tuple[str, ...], constants: frozenset[str], width: int, fuse: bool
 ) -> tuple[Function, tuple[str, ...]]:
-    """The program of one of the kinds `SPARSE`, for so many colours at once, and its parameters beside the function's."""
+    """The program of one of the kinds `SPARSE`, and its parameters beside those of the function.
+
+    width  how many colours a run serves
+    """
     _check_draws(function)
     if SPARSE[kind] == "sparse_hessian":
         function = replace(function, again=True)
@@ -199,7 +202,7 @@ class _Compressed:
     def directions(
         self, before: Emitter, out: Emitter, moving: tuple[Atom, ...], first: Atom, units: frozenset[str]
     ) -> list[Name]:
-        """In each lane the direction in which all elements of one colour move by one; colours stand `before` the loop."""
+        """In each lane the direction in which all elements of a colour move by one; colours stand `before` the loop."""
         made: list[Name] = []
         place: Atom = Const(0)
         for value in moving:

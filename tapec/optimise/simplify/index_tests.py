@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import takewhile
 
 from tapec.analyses.index_ranges import IndexRanges, accesses, may_stop
 from tapec.optimise.simplify.name_origins import is_adjoint
@@ -130,7 +129,7 @@ class _Tests:
                     self.guards.add(one, array, axis, stmt.span)
 
     def outside(self, stmt: Stmt, array: str, sub: Expr) -> Stmt:
-        """The statement before which a test stands: the outermost loop that surely asks the same, such as one over lanes.
+        """The statement before which a test stands: the outermost loop that surely asks the same, as one over lanes.
 
         That is one of a known number of iterations, in which nothing stops before, and nothing that is asked is set.
         """
@@ -140,10 +139,9 @@ class _Tests:
             loop = region.owner
             if not isinstance(loop, For) or loop.parallel or not literal_range(loop):
                 return stmt
-            before = takewhile(lambda one: one is not stmt, region.block)  # noqa: B023
-            if may_stop(tuple(before)) or any(scopes.of[one.key].inside(region) for n in names for one in scopes.defs.get(n, ())):
-                return stmt
-            if loop.var in names:
+            before = tuple(one for one in region.block if scopes.place[one.key] < scopes.place[stmt.key])
+            made = (one for name in names for one in scopes.defs.get(name, ()))
+            if loop.var in names or may_stop(before) or any(scopes.of[one.key].inside(region) for one in made):
                 return stmt
             stmt = loop
 
