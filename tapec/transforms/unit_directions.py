@@ -29,10 +29,10 @@ def only_read(function: Function, sources: Sequence[str]) -> frozenset[str]:
     for name, type_ in types.items():
         if is_memory(type_):
             members.setdefault(classes.find(name), []).append(name)
-    arrays = [param for param in function.params if is_memory(types[param])]
-    found = {classes.find(source) for source in sources if isinstance(types[source], Array)}
-    # two parameters in one class may stand for one another
-    found = {one for one in found if sum(classes.find(param) == one for param in arrays) == 1}
+    made = {name for stmt in walk(function.body) for name in writes(stmt)}
+    found = {classes.find(one) for one in sources if isinstance(kind := types[one], Array) and kind.ndim > 0}
+    # parameters and constants in one class may stand for one another
+    found = {one for one in found if sum(name not in made for name in members[one]) == 1}
     found -= {one for one in found if any(by_columns(types[name]) for name in members[one])}
     for stmt in walk(function.body):
         match stmt:
