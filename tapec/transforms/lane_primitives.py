@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tapec.analyses.activity import refuse_outside
 from tapec.analyses.aliases import PRODUCTS
-from tapec.frontend.values import Sym, Tup
+from tapec.frontend.evaluator.values import Sym, Tup
 from tapec.rules.library import PRIMITIVES
 from tapec.rules.systems_in_lanes import IN_LANES
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Name, Op, Stmt, Store, zero_of
