@@ -258,8 +258,8 @@ def emit(
     value      whether the generated gradient returns (value, gradient) or the gradient alone
     mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
                "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`;
-               "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns of one colour
-               after the other (see docs/sparsity.md)
+               "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns, several
+               colours at once (see docs/sparsity.md)
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)

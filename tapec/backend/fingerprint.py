@@ -57,7 +57,8 @@ class Request:
     count     how many of the arguments are the function's own; None for all
     options   the options of the compilation
     primal    of a pullback: the types of the arguments that it belongs to
-    version      which of several versions of the program, by its position; None for all in one
+    version   which of several versions of the program, by its position; None for all in one
+    lanes     of a program for several directions at once: how many
     """
 
     function: types.FunctionType
@@ -67,6 +68,7 @@ class Request:
     options: Options = Options()
     primal: tuple[Any, ...] = ()
     version: int | None = None
+    lanes: int | None = None
 
     def key(self, argument_types: tuple[Any, ...]) -> str:
         """The key under which the table of names is kept."""
@@ -88,7 +90,7 @@ class Request:
         return [replace(self, version=position) for position in range(_VERSIONS)] if several else []
 
     def _rest(self) -> tuple[Any, ...]:
-        return self.kind, self.wrt, self.count, self.options, self.version
+        return self.kind, self.wrt, self.count, self.options, self.version, self.lanes
 
 
 def stand_in(numba_type: Any) -> Any:
