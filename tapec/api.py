@@ -123,11 +123,23 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
         return made
     from tapec.backend import known_arguments, staleness
 
-    same = known_arguments.sharing(function) if given is None else None
-    if same is None:
-        return _make(function, wrt, kind, options, given)
     # `tapec.grad(f)(x)` in a loop makes one derivative, where nothing of a call is kept alive by it
+    if given is not None:
+        asked = function, wrt, kind, options, given
+        return staleness.shared(_make, *asked) if holds_nothing(given) else _make(*asked)
+    same = known_arguments.sharing(function)
+    if same is None:
+        return _make(function, wrt, kind, options)
     return staleness.shared(_make, same, wrt, kind, options)
+
+
+def holds_nothing(f: Any) -> bool:
+    """Whether a function, or that of a derivative, holds nothing that a call may have made."""
+    from tapec.backend import known_arguments
+
+    while isinstance(recipe := getattr(f, "_recipe", None), tuple) and recipe[0] in (_make, derivative):
+        f = recipe[1]
+    return isinstance(f, types.FunctionType) and known_arguments.sharing(f) is not None
 
 
 def _captured_derivative(f: Any, bound: Bound, wrt: Any, kind: str, options: Options) -> Any:
@@ -246,8 +258,8 @@ def emit(
     value      whether the generated gradient returns (value, gradient) or the gradient alone
     mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
                "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`;
-               "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns of one colour
-               after the other (see docs/sparsity.md)
+               "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns, several
+               colours at once (see docs/sparsity.md)
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)

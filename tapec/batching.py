@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from tapec.api import compiled_program
+from tapec.api import compiled_program, holds_nothing
 from tapec.backend.carrier import written
 from tapec.bound import unbound
 from tapec.callables import DerivativeFunction
@@ -82,6 +82,17 @@ def _mapped(f: Callable[..., Any], in_axes: Axes, out_axes: int, options: Option
         raise UsageError("in_axes has an axis for no argument, so that there are no examples")
     if type(out_axes) is not int:
         raise UsageError(f"out_axes must be a number, not {out_axes!r}")
+    asked = f, function, axes, in_axes, out_axes, options
+    if not holds_nothing(f):
+        return _compiled(*asked)
+    from tapec.backend import staleness
+
+    return staleness.shared(_compiled, *asked)
+
+
+def _compiled(
+    f: Any, function: types.FunctionType, axes: tuple[int | None, ...], in_axes: Axes, out_axes: int, options: Options
+) -> Any:
     return compiled_program(batched(function, axes, out_axes), (vmap, f, in_axes, out_axes), options)
 
 

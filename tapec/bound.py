@@ -17,6 +17,7 @@ from tapec.backend.carrier import of_count, written
 from tapec.backend.description import docstring, shown
 from tapec.backend.program import directions
 from tapec.errors import UsageError
+from tapec.frontend.source.function_source import own_signature
 
 Names = Mapping[str, inspect.Parameter]
 
@@ -199,11 +200,11 @@ _KINDS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 def _gathering(f: Any) -> tuple[Any, inspect.Signature] | None:
     """A function that calls `f`, as `Gathered` has it, and the signature of `f`; None if `f` can be called as it is."""
-    plain = getattr(f, "py_func", f)
+    plain = f if isinstance(f, types.FunctionType) else getattr(f, "py_func", None)
     if not isinstance(plain, types.FunctionType) or not plain.__code__.co_flags & _KINDS:
         return None
-    signature = inspect.signature(plain, follow_wrapped=False)
-    return (_calling(f, plain, signature), signature) if _gathers(signature) else None
+    own = own_signature(plain)
+    return (_calling(f, plain, own), own) if _gathers(own) else None
 
 
 @functools.lru_cache(maxsize=512)
@@ -250,7 +251,10 @@ def unbound(f: Any) -> Bound:
 
 def _is_called(f: Any) -> bool:
     """Whether `f` is an object of a class whose `__call__` has source."""
-    if isinstance(f, types.FunctionType | type) or hasattr(f, "py_func") or hasattr(f, "__tapec_lower__"):
+    if isinstance(f, types.FunctionType | type):
+        return False
+    # objects with a `__getattr__` of their own may say that they have whatever they are asked for
+    if any(inspect.getattr_static(f, name, None) is not None for name in ("py_func", "__tapec_lower__")):
         return False
     if type(f).__module__.partition(".")[0] == "numba":  # such as functions under @vectorize
         return False
@@ -294,7 +298,7 @@ class DirectionsLast:
         self.directions = directions(function, self.kind, self._wrt)
         self._any_number = bool(function.__code__.co_flags & inspect.CO_VARARGS)
         self._made: dict[int, Any] = {}
-        self._signature = inspect.signature(function, follow_wrapped=False)
+        self._signature = own_signature(function)
         self._count = len(self._signature.parameters)
         self.__name__, self.__doc__ = function.__name__, docstring(function, self.kind, self._wrt)
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__

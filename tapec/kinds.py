@@ -23,13 +23,14 @@ from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
 from tapec.remarks import heard_by
-from tapec.results import check_target, is_number, refuse_complex
+from tapec.results import check_returns, check_target, is_number, refuse_complex
 from tapec.syntax.core import Atom, Block, Expr, Function, Note, Return
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.compressed import SPARSE, sparse_program
 from tapec.transforms.forward import forward
 from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
+from tapec.transforms.jacobian_strips import WIDTH
 from tapec.transforms.memory_limit import limited
 from tapec.transforms.overlap_guards import separate_arguments, separate_elements
 from tapec.transforms.recursive_callees import with_lists
@@ -51,6 +52,7 @@ class Asked:
     unbroadcast  the program for operands that need no broadcasting, if it has been lowered by itself
     given  the arguments, if only the version that they need is to be made
     taken  the structures of the tangents, the cotangent or the vector that follow the arguments, if they are known
+    lanes  how many directions a program for several has at once, if that is chosen
     """
 
     lowered: Lowered
@@ -62,6 +64,7 @@ class Asked:
     unbroadcast: Unbroadcast | None
     given: tuple[Any, ...] | None
     taken: tuple[Any, ...]
+    lanes: int | None = None
 
 
 class Derivation:
@@ -260,6 +263,7 @@ def _vjp(asked: Asked) -> Program:
 
 def _jvp(asked: Asked) -> Program:
     made = Derivation(asked).by()
+    check_returns(asked.lowered, made.function)
     core = made.prepared(made.checked(asked.lowered.function))
     core = with_guards(core, made.sources, targets_of(core, shared=False, outputs=None), reads=True)
     pushed = forward(core, made.sources, made.constants, made.name)
@@ -295,7 +299,7 @@ def _sparse(asked: Asked) -> Program:
     made = Derivation(asked).by()
     options = asked.options
     core = made.for_runs(SPARSE[asked.kind])
-    found, seeds = sparse_program(asked.kind, core, made.sources, made.constants, options.fast)
+    found, seeds = sparse_program(asked.kind, core, made.sources, made.constants, asked.lanes or WIDTH, options.fast)
     found = made.after_checks(found)
     if asked.kind.endswith("sparsity"):
         # it runs once, and joining sets is no work for vectors

@@ -30,13 +30,14 @@ def build(
     listener: Listener | None = None,
     given: tuple[Any, ...] | None = None,
     taken: tuple[Any, ...] = (),
+    lanes: int | None = None,
 ) -> Program:
     """Run the pipeline for one function and signature.
 
     `arguments` holds one structure of core types per parameter, or a Static; `listener` hears of stages
     and remarks.  Of a program that has several versions, that for the arguments `given` is made, if there are any.
     `taken` holds the structures of the tangents, the cotangent or the vector that follow the arguments; if there are
-    none, they have the types that they should have.
+    none, they have the types that they should have.  `lanes` is how many directions a program for several has at once.
     """
     options = options or Options()
     if kind not in ("grad", "value_and_grad"):
@@ -51,7 +52,7 @@ def build(
             unbroadcast = lowered_without_broadcasting(function, arguments, prepare, lowered)
     with heard_by(listener):
         stage("differentiating")
-        asked = Asked(lowered, function, arguments, kind, wrt, options, unbroadcast, given, taken)
+        asked = Asked(lowered, function, arguments, kind, wrt, options, unbroadcast, given, taken, lanes)
         program = KINDS[kind](asked)
     with heard_by(None):
         callees = callees_text(program, lowered, options) if lowered.callees else ""

@@ -54,6 +54,12 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str, has_
         )
 
 
+def check_returns(lowered: Lowered, function: types.FunctionType) -> None:
+    """Refuse a function that raises whatever it is given."""
+    if lowered.result is None and any(isinstance(stmt, Raise) for stmt in lowered.function.body):
+        raise _without_result(lowered, function, definition(function))
+
+
 def _without_result(lowered: Lowered, function: types.FunctionType, span: Span) -> NotDifferentiable:
     """A function that returns nothing, or raises whatever it is given."""
     raised = [stmt for stmt in lowered.function.body if isinstance(stmt, Raise)]

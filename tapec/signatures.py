@@ -19,7 +19,7 @@ from numba import from_dtype, types
 from numba.core.typing.templates import Signature
 
 from tapec.errors import UsageError
-from tapec.frontend.source.function_source import parameters
+from tapec.frontend.source.function_source import parameters, undecorated
 
 _PYTHON = {
     "float": types.float64,
@@ -140,7 +140,7 @@ def from_annotations(function: Callable[..., Any]) -> tuple[types.Type, ...]:
 
     raises   UsageError for a parameter whose type isn't known
     """
-    plain: Any = getattr(function, "py_func", function)
+    plain: Any = undecorated(function) or function
     found: list[types.Type] = []
     skipped = ""
     for parameter in parameters(plain).values():

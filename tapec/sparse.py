@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _MORE, _FIRST = 4, 1024
 # a pattern that serves for several ways through a program has at most that many times the elements of the last one
 _WIDER = 2
+# the arrays of ours that a program for values takes
+_OURS = 6
 
 
 @overload
@@ -215,18 +217,31 @@ class _Programs:
             self._positions[wrt] = tuple(dict.fromkeys(resolve_wrt(self.function, wrt)[0]))
         return self._positions[wrt]
 
-    def program(self, part: str, wrt: tuple[int, ...], count: int) -> Any:
-        """What computes a part of the derivative: sparsity, columns or rows."""
-        key = part, wrt, count
+    def program(self, part: str, wrt: tuple[int, ...], count: int, lanes: int | None = None) -> Any:
+        """What computes a part of the derivative, sparsity, columns or rows, so many of them at once."""
+        key = part, wrt, count, lanes
         if key not in self.made:
             kind = f"hessian_{part}" if self.kind == "sparse_hessian" else part
-            seeds = 1 if part == "sparsity" else 2
-            self.made[key] = _seeded(self.function, kind, wrt, count, seeds, self.options)
+            further = 1 if part == "sparsity" else _OURS
+            self.made[key] = _seeded(self.function, kind, wrt, count, further, lanes, self.options)
         return self.made[key]
+
+    def lanes(self, part: str, wrt: tuple[int, ...], count: int, colours: int) -> int:
+        """How many columns or rows are computed at once; as many as in a program that there is already."""
+        from tapec.sparsity_pattern import lanes_for
+
+        made = [key[-1] for key in self.made if key[:-1] == (part, wrt, count)]
+        return max(made) if made else lanes_for(colours)
 
 
 def _seeded(
-    function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, further: int, options: Options
+    function: types.FunctionType,
+    kind: str,
+    wrt: tuple[int, ...],
+    count: int,
+    further: int,
+    lanes: int | None,
+    options: Options,
 ) -> Any:
     """A program that takes arrays of our own after the arguments."""
     from tapec.backend.dispatcher import make_derivative
@@ -238,11 +253,11 @@ def _seeded(
         from tapec.backend.signature import arguments
         from tapec.pipeline import build
 
-        return build(function, arguments(argument_types[:count], labels), kind, wrt, options)
+        return build(function, arguments(argument_types[:count], labels), kind, wrt, options, lanes=lanes)
 
     carrier = _carrier(function, [*(f"argument_{k}" for k in range(count)), *(f"array_{k}" for k in range(further))])
-    recipe = _seeded, function, kind, wrt, count, further, options
-    return make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, count, options))
+    recipe = _seeded, function, kind, wrt, count, further, lanes, options
+    return make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, count, options, lanes=lanes))
 
 
 class _Call:
@@ -256,59 +271,61 @@ class _Call:
         self.count = sum(np.size(leaf) for leaf in leaves)
         single = bool(leaves) and all(getattr(leaf, "dtype", None) == np.float32 for leaf in leaves)
         self.dtype = np.float32 if single else np.float64
-        self.key = self.positions, _kind_of(self.primals), _repeated(flat(self.primals))
+        self.leaves = [leaf for leaf in flat(self.primals) if isinstance(leaf, np.ndarray)]
+        self.key = self.positions, _kind_of(self.primals), _repeated(self.leaves)
 
-    def run(self, part: str, *given: Any) -> Any:
-        return self.programs.program(part, self.positions, len(self.primals))(*self.primals, *given)
+    def run(self, part: str, lanes: int | None, *given: Any) -> Any:
+        return self.programs.program(part, self.positions, len(self.primals), lanes)(*self.primals, *given)
 
     def values(self, into: Any) -> tuple[Any, Pattern | None]:
         """The values and their pattern; no values where rounding leads the programs to different decisions."""
-        from tapec_runtime.colourings import gathered
-
         known = self.programs.patterns
         if self.key not in known:
             known[self.key] = self.found()
-        whole = self.products(known[self.key])
-        if whole is None:
+        values = self.computed(into)
+        if values is None:
             known[self.key] = self.renewed(known[self.key])
-            whole = self.products(known[self.key])
-        if whole is None and self.programs.options.strict:
+            values = self.computed(into)
+        if values is None and self.programs.options.strict:
             raise UsageError(
                 f"`{self.programs.function.__name__}` takes another way through its program at each run",
                 hint="what it decides has to follow from its arguments alone",
             )
-        if whole is None:
-            return None, None
-        pattern = known[self.key]
-        values = self.target(pattern, into)
-        gathered(whole, pattern.places, values)
-        pattern.spare.append(whole)
-        return values, pattern
+        return values, None if values is None else known[self.key]
 
-    def products(self, pattern: Pattern) -> Any:
-        """What the runs for a pattern compute; None where they take another way than the pattern is for."""
-        whole, by_columns, by_rows = pattern.products()
-        for part, colours, into in zip(("columns", "rows"), pattern.colours, (by_columns, by_rows), strict=True):
-            if into.shape[0] == 0:
+    def computed(self, into: Any) -> Any:
+        """The values of the elements of the pattern; None where the runs take another way than the pattern is for."""
+        programs, count = self.programs, len(self.primals)
+        pattern = programs.patterns[self.key]
+        values = self.target(pattern, into)
+        # what a run reads may be the values of a matrix
+        apart = values is None or any(np.may_share_memory(values, leaf) for leaf in self.leaves)
+        found = np.empty(pattern.columns.size, self.dtype) if apart else values
+        for part, colours in zip(("columns", "rows"), pattern.counts, strict=True):
+            if colours == 0:
                 continue
+            lanes = programs.lanes(part, self.positions, count, colours)
             try:
-                trace = self.run(part, colours, into)
+                trace = self.run(part, lanes, *pattern.strips(part, lanes), found, pattern.known)
             except NotDifferentiable:
-                if part == "rows" or self.programs.kind == "sparse_hessian":
+                if part == "rows" or programs.kind == "sparse_hessian":
                     raise
                 # a custom gradient has no forward mode
-                self.programs.by_rows_alone = True
-                self.programs.patterns.clear()
-                self.programs.patterns[self.key] = again = self.found()
-                return self.products(again)
+                programs.by_rows_alone = True
+                programs.patterns.clear()
+                programs.patterns[self.key] = self.found()
+                return self.computed(into)
             if trace not in pattern.traces:
                 return None
-        return whole
+        if apart and values is not None:
+            values[:] = found
+            return values
+        return found
 
     def target(self, pattern: Pattern, into: Any) -> Any:
-        """Where the values go."""
+        """Where the values go, if that is given."""
         if into is None:
-            return np.empty(pattern.columns.size, self.dtype)
+            return None
         indices, starts = pattern.indices
         same = into.shape == pattern.shape and _are_equal(into.indices, indices) and _are_equal(into.indptr, starts)
         if not same or into.data.dtype != self.dtype:
@@ -324,10 +341,10 @@ class _Call:
         from tapec_runtime.index_sets import elements, is_full, room_for_sets, room_of
 
         sets = room_for_sets(self.count, 2 * self.count + _FIRST)
-        found, trace = self.run("sparsity", sets)
+        found, trace = self.run("sparsity", None, sets)
         while is_full(sets):
             sets = room_for_sets(self.count, _MORE * room_of(sets))
-            found, trace = self.run("sparsity", sets)
+            found, trace = self.run("sparsity", None, sets)
         programs = self.programs
         return Pattern(
             *elements(sets, found),
@@ -365,9 +382,8 @@ def _kind_of(leaf: Any) -> Any:
     return leaf
 
 
-def _repeated(leaves: list[Any]) -> tuple[int, ...]:
+def _repeated(arrays: list[Any]) -> tuple[int, ...]:
     """For each array the first place where it stands: of one that is passed twice, what is written is read twice."""
-    arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
     if len(arrays) < 2:
         return ()
     begins = [array.__array_interface__["data"][0] if array.size else -k for k, array in enumerate(arrays)]

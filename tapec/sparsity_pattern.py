@@ -16,6 +16,8 @@ _ROW = 2
 _AGAIN = 3
 # steps of a colouring that are too many to be done again, or for a star colouring, which looks at paths
 _MUCH = 10**8
+# how many columns or rows are computed at once at most
+_LANES = 16
 
 
 class Pattern:
@@ -41,12 +43,16 @@ class Pattern:
             starts, columns = colourings.merged(starts, columns, first, others)
         self.starts, self.columns, self.width, self.traces = starts, columns, width, traces
         self.symmetric, self.by_rows_alone = symmetric, by_rows_alone
-        # arrays for what is computed that no call uses
-        self.spare: list[Any] = []
+        self._strips: dict[tuple[str, int], tuple[Any, ...]] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.starts.size - 1, self.width
+
+    @property
+    def known(self) -> Any:
+        """The digests of decisions, as an array."""
+        return np.array([*self.traces], np.int64)
 
     def holds(self, starts: Any, columns: Any) -> bool:
         """Whether all elements of another pattern of this shape are elements of this one."""
@@ -137,16 +143,31 @@ class Pattern:
         places[turned] = self.counts[0] * height + by_rows[turned] * width + self.columns[turned]
         return _short(places)
 
-    def products(self) -> tuple[Any, Any, Any]:
-        """An array for what the runs compute, and the parts of it that are by columns and by rows."""
-        height, width = self.shape
-        by_columns, by_rows = self.counts
-        size = by_columns * height
-        try:
-            whole = self.spare.pop()
-        except IndexError:
-            whole = np.empty(size + by_rows * width)
-        return whole, whole[:size].reshape(by_columns, height), whole[size:].reshape(by_rows, width)
+    def strips(self, part: str, lanes: int) -> tuple[Any, ...]:
+        """What a program that computes some colours at once takes: see `transforms.compressed`.
+
+        part     columns or rows
+        returns  the colours; where each strip of so many colours begins in what follows; where an element stands in
+                 what a strip gives; its number
+        """
+        if (part, lanes) not in self._strips:
+            self._strips[part, lanes] = self._of_strips(part == "rows", lanes)
+        return self._strips[part, lanes]
+
+    def _of_strips(self, by_rows: bool, lanes: int) -> tuple[Any, ...]:
+        split = self.counts[0] * self.shape[0]
+        length = max(self.shape[1] if by_rows else self.shape[0], 1)
+        targets = np.flatnonzero((self.places >= split) == by_rows)
+        colours, places = np.divmod(self.places[targets].astype(np.int64) - (split if by_rows else 0), length)
+        strip, lane = np.divmod(colours, lanes)
+        order = np.argsort(strip, kind="stable")
+        count = -(-self.counts[by_rows] // lanes)
+        starts = np.searchsorted(strip[order], np.arange(count + 1))
+        return self.colours[by_rows], starts, _short((places * lanes + lane)[order]), _short(targets[order])
+
+def lanes_for(colours: int) -> int:
+    """How many columns or rows a run computes, of so many."""
+    return -(-colours // -(-colours // _LANES))
 
 
 def _short(places: Any) -> Any:

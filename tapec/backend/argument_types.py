@@ -12,7 +12,7 @@ from numba.core.typing.typeof import Purpose, typeof
 
 # what no program takes as it is
 _STRUCTURED = frozenset({list, dict})
-_NONE_OF_OURS = (nt.List, nt.Set, nt.PyObject, nt.NumberClass, nt.DType, nt.Module, nt.TypeRef)
+_NONE_OF_OURS = (nt.EnumMember, nt.List, nt.Set, nt.PyObject, nt.NumberClass, nt.DType, nt.Module, nt.TypeRef)
 # the types of arrays met so far, and how many of them are kept at most
 _arrays: dict[tuple[Any, int, int], Any] = {}
 _KNOWN = 256

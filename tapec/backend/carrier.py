@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapec.errors import UnsupportedType
+from tapec.frontend.source.function_source import parameters
 
 _serial = itertools.count(1)
 
@@ -22,10 +23,10 @@ def signature_function(
     Numba knows no keyword-only parameters: here they are ordinary ones, after the others; their names are in
     `keyword_only`.  Last parameters of the names `extra` take the defaults away.
     """
-    signature = inspect.signature(function, follow_wrapped=False)
+    own = parameters(function)
     namespace: dict[str, Any] = {}
     parts: list[str] = []
-    for param in signature.parameters.values():
+    for param in own.values():
         text = f"*{param.name}" if param.kind is inspect.Parameter.VAR_POSITIONAL else param.name
         required = param.default is param.empty and param.kind is not param.VAR_POSITIONAL
         if required and any("=" in part for part in parts):
@@ -43,7 +44,7 @@ def signature_function(
         parts.append(one)
     exec(f"def made({', '.join(parts)}): pass", namespace)
     made: Any = namespace["made"]
-    made.keyword_only = frozenset(p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY)
+    made.keyword_only = frozenset(p.name for p in own.values() if p.kind is p.KEYWORD_ONLY)
     made.__name__ = name
     made.__qualname__ = function.__qualname__
     made.__doc__ = doc
@@ -56,7 +57,7 @@ def of_count(called: Any, function: Callable[..., Any], count: int) -> Any:
     """A function of `count` arguments by position that calls something with the parameters of `function`."""
     heads: list[str] = []
     named: list[str] = []
-    for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
+    for name, parameter in parameters(function).items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             heads += [f"{name}_{k}" for k in range(count - len(heads))]
         else:

@@ -231,6 +231,10 @@ class Derivative(Remade, Dispatcher):
     def _may_pack(self, types_: tuple[Any, ...]) -> bool:
         """Whether arguments that Numba has types for are packed, since a loop over a tuple is a loop then."""
         may = self._request is not None and self.kind in PACKED
+        rest: Any = types_[-1] if self._variadic and types_ else None
+        if isinstance(rest, nt.BaseTuple):
+            # the tuple of extra arguments is none of them
+            types_ = *types_[:-1], *rest.types  # type: ignore[attr-defined]
         return may and types_ not in self._unrolled and any(map(may_pack, types_))
 
     def _again(self, *args: Any) -> Any:
@@ -314,7 +318,7 @@ class Derivative(Remade, Dispatcher):
         if not arguments:
             return "\n\n".join(self._texts.values())
         found = types_of_all(arguments)
-        if found is None or self._may_pack(found):
+        if found is None or self._may_pack(self._folded(found)):
             text: str = call_structured(self, self._request, self._names, arguments, source_of)
             return text
         types_ = self._folded(found)

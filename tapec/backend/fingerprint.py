@@ -57,7 +57,8 @@ class Request:
     count     how many of the arguments are the function's own; None for all
     options   the options of the compilation
     primal    of a pullback: the types of the arguments that it belongs to
-    version      which of several versions of the program, by its position; None for all in one
+    version   which of several versions of the program, by its position; None for all in one
+    lanes     of a program for several directions at once: how many
     """
 
     function: types.FunctionType
@@ -67,6 +68,7 @@ class Request:
     options: Options = Options()
     primal: tuple[Any, ...] = ()
     version: int | None = None
+    lanes: int | None = None
 
     def key(self, argument_types: tuple[Any, ...]) -> str:
         """The key under which the table of names is kept."""
@@ -88,7 +90,7 @@ class Request:
         return [replace(self, version=position) for position in range(_VERSIONS)] if several else []
 
     def _rest(self) -> tuple[Any, ...]:
-        return self.kind, self.wrt, self.count, self.options, self.version
+        return self.kind, self.wrt, self.count, self.options, self.version, self.lanes
 
 
 def stand_in(numba_type: Any) -> Any:
@@ -197,9 +199,12 @@ _ABSENT = object()
 
 
 def read(owner: Any, name: str) -> Any:
-    """What `owner` reads as `name`: a function from its closure or module, others as an attribute."""
-    if not isinstance(owner, types.FunctionType):
-        return getattr(owner, name, _ABSENT)
+    """What `owner` reads as `name`: a function from its closure or module, and others, as an attribute.
+
+    An attribute of a function has a name with a point before it.
+    """
+    if not isinstance(owner, types.FunctionType) or name.startswith("."):
+        return getattr(owner, name.removeprefix("."), _ABSENT)
     code = owner.__code__
     if name in code.co_freevars:
         try:
@@ -293,6 +298,12 @@ class Walk:
             case functools.partial():
                 self.feed("partial")
                 self.value((obj.func, obj.args, obj.keywords))
+            case property():
+                self.feed("property")
+                self.value(obj.fget)
+            case functools.cached_property():
+                self.feed("cached property")
+                self.value(obj.func)
             case types.SimpleNamespace():
                 self.feed("namespace")
                 self.value(vars(obj))

@@ -7,6 +7,7 @@ every call is the one that was met before, if its code and what it holds are the
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from collections import OrderedDict
@@ -18,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from tapec_runtime.locking import compiling
 
 _BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc, Dispatcher)
-_KNOWN = (*_BY_IDENTITY, np.dtype, types.FunctionType, types.MethodType, functools.partial)
+_KNOWN = (*_BY_IDENTITY, enum.Enum, np.dtype, types.FunctionType, types.MethodType, functools.partial)
 # the functions met last, by what they are
 _met: OrderedDict[Any, Any] = OrderedDict()
 _MOST = 512
@@ -88,6 +89,8 @@ def key_of(value: Any, around: tuple[int, ...] = ()) -> Any:
         return tuple((name, inside(one)) for name, one in values.items())
 
     match value:
+        case enum.Enum():
+            return "member", id(value)
         case types.FunctionType():
             try:
                 cells = tuple(inside(cell.cell_contents) for cell in value.__closure__ or ())

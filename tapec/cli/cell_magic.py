@@ -6,7 +6,6 @@ It takes the options of `tapec grad` and `tapec explain`.  IPython is imported w
 from __future__ import annotations
 
 import ast
-import inspect
 import shlex
 from collections.abc import Callable, Iterator
 from html import escape
@@ -136,6 +135,7 @@ def _defined(cell: str) -> list[str]:
 
 def _is_annotated(function: Any) -> bool:
     from tapec.errors import TapecError
+    from tapec.frontend.source.function_source import parameters
     from tapec.plain_functions import plain_function
 
     try:
@@ -143,7 +143,7 @@ def _is_annotated(function: Any) -> bool:
     except TapecError:
         return False
     # of `def f(): ...` there is nothing to differentiate
-    found = inspect.signature(plain).parameters.values()
+    found = parameters(plain).values()
     return bool(found) and all(one.annotation is not one.empty for one in found)
 
 

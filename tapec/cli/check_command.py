@@ -54,7 +54,9 @@ def _runs(function: Callable[..., Any], values: tuple[Any, ...]) -> None:
     """Refuse arguments for which the function itself raises."""
     import numpy as np
 
-    plain = getattr(function, "py_func", function)
+    from tapec.frontend.source.function_source import undecorated
+
+    plain = undecorated(function) or function
     try:
         plain(*(value.copy(order="K") if isinstance(value, np.ndarray) else value for value in values))
     except Exception as error:

@@ -26,7 +26,8 @@ def timed(function: Callable[..., Any], wrt: Any, values: tuple[Any, ...], optio
     raises  UsageError if the function raises with these arguments
     """
     # as the compiler sees it: Numba does not call plain Python functions, tapec does
-    primal = function if hasattr(function, "py_func") else derivative(function, 0, "primal", chosen(options))
+    plain = isinstance(function, types.FunctionType) or not hasattr(function, "py_func")
+    primal = function if not plain else derivative(function, 0, "primal", chosen(options))
     both = (primal, value_and_grad(function, wrt, **options))
     with event.install_timer("numba:compile", lambda _: None) as compiling:
         first = _once(both[1], tuple(map(_own, values)))

@@ -129,6 +129,12 @@ def array_equiv(a1, a2):
     return fits and bool(np.all(first == second)) if fits else False
 
 
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Which elements are equal to a tolerance; Numba's own writes behind its result where arrays of rank 2 differ."""
+    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
+    return near | ((a != a) & (b != b)) if equal_nan else near
+
+
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """Numbers in the place of nan and infinities; 0 is the derivative where one is replaced."""
     x = np.asarray(x)
@@ -156,4 +162,4 @@ FORMS: dict[str, Callable[..., Any]] = {
     "np.nan_to_num": nan_to_num,
 }
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"array_equiv": array_equiv}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"array_equiv": array_equiv, "isclose": isclose}

@@ -116,7 +116,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 
 _REASONS = {
     "an integer or boolean, constant between jumps": (
-        "all any allclose isclose array_equal isin count_nonzero nonzero flatnonzero argwhere where argmax argmin"
+        "all any allclose array_equal isin count_nonzero nonzero flatnonzero argwhere where argmax argmin"
         " nanargmax nanargmin argsort argpartition searchsorted digitize iscomplex isreal iscomplexobj isrealobj"
         " isscalar isneginf isposinf tril_indices triu_indices tril_indices_from triu_indices_from"
         " linalg.matrix_rank"

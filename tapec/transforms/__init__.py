@@ -13,6 +13,7 @@ Reverse mode:
 | loops that run forward and back in one pass | `immediate_reversal.py` |
 | loops that may be left by `break` | `loop_exits.py` |
 | `vjp`: the two sweeps as two functions; the pullback of one number | `split.py`, `scaled_pullback.py` |
+| zeros that stay zero where a partial derivative is infinite (`strong_zero`) | `strong_zeros.py` |
 | new statements and names; code in the middle of other code | `emitter.py`, `splice.py` |
 | divisions and functions that the program has computed itself | `reciprocals.py`, `shared_functions.py` |
 | elements that take the better of two numbers, which adjoints skip | `relaxations.py` |
@@ -42,6 +43,7 @@ Several directions at once:
 | question | module |
 |---|---|
 | forward mode, in loops over lanes (docs/design/0012) | `vector_forward.py`, `lane_loops.py`, `lane_arrays.py` |
+| whole arrays in several directions; tangents that are unit vectors | `lane_primitives.py`, `unit_directions.py` |
 | Jacobians, in strips of unit vectors; `WIDTH` of a strip | `jacobian.py`, `jacobian_strips.py`, `jacobian_blocks.py` |
 | sparsity patterns: sets of sources beside values (docs/design/0014) | `source_sets.py`, `sets_of_values.py` |
 | branches in patterns, and whether a run took the same ones | `joined_branches.py`, `decision_digests.py` |

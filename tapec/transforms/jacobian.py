@@ -13,10 +13,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.aliases import aliases
+from tapec.analyses.index_ranges import IndexRanges
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable
 from tapec.syntax.core import Atom, Const, Function, If, Name, Op, Raise, Return, changed, walk
 from tapec.syntax.custom_rule import custom_of
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
@@ -154,7 +156,9 @@ class _Jacobian:
         elif numbers_in and len(self.sources) == 1:
             blocks = self.single_column()
         else:
-            blocks = self.common(self.mode == "auto" and not numbers_in, columns)
+            either = self.mode == "auto" and not numbers_in
+            rows = self.known_way() if either else False
+            blocks = self.common(rows is not False, None if rows else columns)
         body = (*out.out, Return((*(self.values if values else ()), *blocks), self.span))
         return replace(self.function, params=params, body=body, types=out.types, shared=(), few=())
 
@@ -171,6 +175,33 @@ class _Jacobian:
                 raise
             return None
         return Strips(self.out, [Name(source) for source in self.sources], self.examples)
+
+    def known_way(self) -> bool | None:
+        """Whether rows cost less than columns, for all arguments; None if that depends on their shapes."""
+        ranges = IndexRanges(self.function)
+        rows, columns = (self.known_size(ranges, atoms) for atoms in (self.values, tuple(map(Name, self.sources))))
+        if rows is None or columns is None:
+            return None
+        apart = rows.times(_ROW).plus(columns, -1)
+        last = self.function.leaving
+        here, given = ranges.scopes.of[last.key], tuple(ranges.given(last))
+        if ranges.integers.never_negative(apart, here, given=given):
+            return False
+        return True if ranges.integers.never_negative(apart.times(-1), here, given=given) else None
+
+    def known_size(self, ranges: IndexRanges, atoms: tuple[Atom, ...]) -> Sum | None:
+        """How many numbers there are in all of `atoms`, by extents of the arguments."""
+        total = Sum()
+        for atom in atoms:
+            type_, count = self.out.type_of(atom), Sum(number=1)
+            for axis in range(type_.ndim if isinstance(type_, Array) else 0):
+                assert isinstance(atom, Name)
+                extent = ranges.size(atom.id, axis)
+                if extent is None:
+                    return None
+                count = count.product(extent)
+            total = total.plus(count)
+        return total
 
     # one run serves everything
 
@@ -207,7 +238,7 @@ class _Jacobian:
         """Blocks that either way fills; the shapes choose where both are there."""
         self.check_draws(True)
         out = self.out
-        row = self.row() if rows else None
+        row = linear_row(self.returning(self.values), self.sources, self.constants) if rows else None
         if rows and columns is None and row is not None and row.before is not None and not self.ran:
             # its forward sweep is a run
             return self.by_rows(row)
@@ -265,20 +296,6 @@ class _Jacobian:
                     strips.fill(inner, k, first, block, tangent, shape, rows=False)
 
         strips.each(out, body)
-
-    def row(self) -> Row | None:
-        """How adjoints of all values are pulled back in lanes; None if that is not linear."""
-        if any(custom_of(stmt) is not None for stmt in walk(self.function.body)):
-            # what the user gave need not be linear
-            return None
-        swept = reverse(replace(self.returning(self.values), again=True), self.sources, self.constants)
-        row = halves(swept, self.constants) or Row.of(swept)
-        row = replace(row, run=to_ssa(row.run, self.constants))
-        try:
-            vector_forward(row.run, row.seeds, 1, self.constants, linear=True)
-        except NotLinear:
-            return None
-        return row
 
     def fill_rows(
         self, out: Emitter, row: Row, values: tuple[Atom, ...], pull: BegunRow, grid: list[list[Name]]
@@ -349,6 +366,21 @@ class _Jacobian:
                     reason="the function runs once for each row or column, and each run would draw other numbers",
                     hint="draw before the function and pass the numbers as an argument",
                 )
+
+
+def linear_row(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Row | None:
+    """How adjoints of all results are pulled back in lanes; None if that is not linear."""
+    if any(custom_of(stmt) is not None for stmt in walk(function.body)):
+        # what the user gave need not be linear
+        return None
+    swept = reverse(replace(function, again=True), sources, constants)
+    row = halves(swept, constants) or Row.of(swept)
+    row = replace(row, run=to_ssa(row.run, constants))
+    try:
+        vector_forward(row.run, row.seeds, 1, constants, linear=True)
+    except NotLinear:
+        return None
+    return row
 
 
 def on_copies(function: Function, constants: frozenset[str], params: tuple[str, ...] | None = None) -> Function:

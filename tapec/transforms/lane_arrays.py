@@ -26,9 +26,17 @@ class LaneArrays(LaneLoops):
     """A function of which some arrays and lists have tangents.
 
     leading  arrays of whose tangents the lanes are the first axis
+    units    arrays whose tangents are unit vectors: see `unit_directions`
     """
 
     leading: frozenset[str] = frozenset()
+    units: frozenset[str] = frozenset()
+
+    def kind(self, name: str) -> Type:
+        type_ = self.types[name]
+        if name in self.units and isinstance(type_, Array):
+            return Array("int64", type_.ndim, type_.layout)
+        return super().kind(name)
 
     def places(self, array: str, index: Sequence[Atom], lane: Atom | None = None) -> tuple[Atom, ...]:
         """The subscripts of an element in the tangent of an array, by default that of the loop's lane."""
@@ -82,7 +90,11 @@ class LaneArrays(LaneLoops):
             emitter.assign(dot, self.in_order(shadow, self.types[value.id], type_, emitter))
             return
         assert isinstance(value, Op)
-        if value.fn in ALLOCATIONS:
+        if target in self.units:
+            base, *args = value.args
+            assert isinstance(base, Name)
+            emitter.assign(dot, Op(value.fn, (Name(self.dot(base.id, emitter)), *args)))
+        elif value.fn in ALLOCATIONS:
             dtype, *dims = value.args
             emitter.assign(dot, Op("zeros", (dtype, *self.extents(target, dims))))
         elif value.fn in VIEWS:

@@ -73,11 +73,15 @@ class LaneLoops(ForwardMode):
     def dot(self, name: str, emitter: Emitter) -> str:
         if name not in self.dots:
             type_ = self.types[name]
-            kind = type_ if isinstance(type_, Scalar) else lanes_type(type_)
+            kind = type_ if isinstance(type_, Scalar) else self.kind(name)
             self.dots[name] = emitter.fresh(f"{name}_dot", kind)
             if isinstance(type_, Scalar):
                 self.varying.add(self.dots[name])
         return self.dots[name]
+
+    def kind(self, name: str) -> Type:
+        """The type of the tangents of an array or list."""
+        return lanes_type(self.types[name])
 
     def lane(self, stmt: Stmt) -> None:
         """Add a statement of numbers to the current loop over lanes."""
@@ -210,8 +214,8 @@ def _with_lane(stmt: Stmt, lane: Name) -> Stmt:
     match stmt:
         case Store(index=index):
             return replace(stmt, index=tuple(lane if sub == LANE else sub for sub in index))
-        case Assign(value=Op(fn="load", args=args)):
-            return replace(stmt, value=Op("load", tuple(lane if arg == LANE else arg for arg in args)))
+        case Assign(value=Op(fn=fn, args=args)):
+            return replace(stmt, value=Op(fn, tuple(lane if arg == LANE else arg for arg in args)))
     return stmt
 
 

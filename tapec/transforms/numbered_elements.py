@@ -9,6 +9,7 @@ from tapec.syntax.types import INT64, Array
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian_blocks import extents, loops
 
+_ZERO = Const(0)
 # given the emitter of the innermost block, what the element belongs to, its subscripts, and its number
 Visit = Callable[[Emitter, Atom, tuple[Atom, ...], Atom], None]
 
@@ -21,11 +22,10 @@ def count_of(out: Emitter, values: Sequence[Atom]) -> Atom:
     return total
 
 
-def each_element(out: Emitter, values: Sequence[Atom], visit: Visit, first: int = 0) -> None:
+def each_element(out: Emitter, values: Sequence[Atom], visit: Visit, first: Atom = _ZERO) -> None:
     """Visit the elements of numbers and arrays; the first one has the number `first`."""
-    before: Atom = Const(first)
     for value in values:
-        before = _visit_all(out, value, visit, before)
+        first = _visit_all(out, value, visit, first)
 
 
 def _visit_all(out: Emitter, value: Atom, visit: Visit, before: Atom) -> Atom:

@@ -117,7 +117,7 @@ class _SourceSets(SetsOfValues):
             else:
                 inner.assign(self.sets[source.id], place)
 
-        each_element(out, [Name(source) for source in self.sources], visit, first=1)
+        each_element(out, [Name(source) for source in self.sources], visit, first=Const(1))
         for other in (*self.function.params, *sorted(self.constants)):
             if other in self.activity and other not in self.sets and isinstance(self.types[other], Array):
                 self.sets[other] = self.zeros_like(f"{other}_set", other, out)

@@ -26,9 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tapec.analyses.activity import is_callee, outputs, refuse_outside
-from tapec.analyses.aliases import PRODUCTS, aliases, is_memory
-from tapec.frontend.evaluator.values import Sym, Tup
+from tapec.analyses.activity import is_callee, outputs
+from tapec.analyses.aliases import aliases, is_memory
 from tapec.rules.library import PRIMITIVES
 from tapec.syntax.core import (
     Assign,
@@ -37,7 +36,6 @@ from tapec.syntax.core import (
     Break,
     Call,
     Const,
-    Expr,
     For,
     Function,
     If,
@@ -57,13 +55,13 @@ from tapec.syntax.core import (
     written_in,
     zero_of,
 )
-from tapec.syntax.custom_rule import Custom, custom_of
-from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
+from tapec.syntax.custom_rule import custom_of
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.lane_arrays import LaneArrays
 from tapec.transforms.lane_loops import LANE, by_columns, lanes_type
-from tapec.transforms.primitives import lower_rule
+from tapec.transforms.lane_primitives import LanePrimitives
 from tapec.transforms.transposition import NotLinear
+from tapec.transforms.unit_directions import only_read
 
 _ALL = Op("slice", (Const(None), Const(None), Const(None)))
 
@@ -75,23 +73,29 @@ def vector_forward(
     constants: frozenset[str] = frozenset(),
     linear: bool = False,
     leading: bool = False,
+    units: bool = False,
 ) -> Directions:
     """The function that also takes tangents of `sources` in `width` directions, and returns those of its results.
 
+    Results that are no floats it returns as they are.
     The directions are the last axis of each tangent, that of a number included.  A source in the order of columns has
     the tangent of its transpose.
 
     linear   the function is linear in the sources, whose values are not used
     leading  the directions are the first axis of results, where nothing but their elements is used
+    units    a tangent may be an array of numbers, for unit vectors: see `unit_directions`
     raises   NotLinear  where it is not
     """
     worker = _VectorForward(function, sources, constants, width)
     worker.linear = linear
     if leading:
         worker.leading = _simple_results(function)
+    if units:
+        worker.units = only_read(function, sources)
     made = worker.run("column")
     first = tuple(isinstance(value, Name) and value.id in worker.leading for value in function.results)
-    return Directions(made, made.params[len(function.params) :], first)
+    dots = made.params[len(function.params) : len(function.params) + len(sources)]
+    return Directions(made, dots, first, worker.units, made.params[-1] if worker.units else None)
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,15 @@ class Directions:
 
     dots   its parameters for the tangents of the sources
     first  for each result whether the directions are the first axis of its tangents
+    units  the sources, and others, whose tangents are arrays of numbers
+    begin  the last parameter, where there are such: the number that the first lane has
     """
 
     function: Function
     dots: tuple[str, ...]
     first: tuple[bool, ...]
+    units: frozenset[str] = frozenset()
+    begin: str | None = None
 
 
 def _simple_results(function: Function) -> frozenset[str]:
@@ -135,7 +143,7 @@ def vector_callee(function: Function, constants: frozenset[str], width: int) -> 
     return worker.run(f"{function.name}_lanes{width}")
 
 
-class _VectorForward(LaneArrays):
+class _VectorForward(LanePrimitives):
     """One function on its way."""
 
     def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str], width: int) -> None:
@@ -155,8 +163,11 @@ class _VectorForward(LaneArrays):
                 lanes = emitter.fresh(f"{source}_dot_lanes", lanes_type(type_))
                 self.buffers[self.dot(source, emitter)] = lanes
             else:
-                lanes = self.dots[source] = emitter.fresh(f"{source}_dot", lanes_type(type_))
+                lanes = self.dot(source, emitter)
             extra.append(lanes)
+        if self.units:
+            self.begin_lane = emitter.fresh("first", INT64)
+            extra.append(self.begin_lane)
         if self.linear:
             self.skipped.update(source for source in self.sources if isinstance(self.types[source], Scalar))
         for other in (*self.function.params, *sorted(self.constants)):
@@ -265,6 +276,13 @@ class _VectorForward(LaneArrays):
             self.emit(stmt, emitter)
         dot = self.dot(target, emitter)
         match value:
+            case Op(fn="load", args=(Name(id=array), *index)) if array in self.units:
+                found = Op("load", (Name(self.dot(array, emitter)), *index))
+                own = emitter.let("number", found, INT64)
+                own = emitter.let("number", Op("-", (own, Name(self.begin_lane))), INT64)
+                moves = self.let(Op("==", (own, LANE)), BOOL, emitter)
+                one, zero = (emitter.cast(Const(value), type_) for value in (1.0, 0.0))
+                self.lane(Assign(dot, Op("ifelse", (moves, one, zero)), stmt.span))
             case Op(fn="load", args=(Name(id=array), *index)):
                 places = self.places(array, index)  # type: ignore[arg-type]
                 item = Op("load", (Name(self.dot(array, emitter)), *places))
@@ -279,144 +297,6 @@ class _VectorForward(LaneArrays):
             case _:
                 tangent = self.number(self.scalar_tangent(stmt, emitter), emitter, type_)
                 self.lane(Assign(dot, tangent, stmt.span))
-
-    # arrays and lists
-
-    # functions of whole arrays, and calls
-
-    def custom(
-        self, stmt: Stmt, fn: Custom, targets: tuple[str, ...], args: tuple[Atom, ...], emitter: Emitter
-    ) -> None:
-        """The derivative that the user gave for an operation, lane by lane."""
-        self.emit(stmt, emitter)
-        rule, arguments = fn.rule, args[fn.rule.results :]
-        refuse_outside(rule, arguments, self.activity)
-        for target in targets:
-            self.begin(target, emitter)
-        inner, lane = self.each_lane(emitter)
-        dots = [self.lane_tangent(arg, lane, inner) for arg in arguments[: rule.operands]]
-        block, tangents = rule.push_forward(inner, dots, [Name(target) for target in targets], arguments)
-        inner.extend(block)
-        for target, dot in zip(targets, tangents, strict=True):
-            type_ = self.types[target]
-            if target in self.activity and dot is not None:
-                self.put(target, dot, lane, inner)
-            elif target in self.activity and isinstance(type_, Scalar):
-                self.put(target, inner.atom(zero_of(type_)), lane, inner)
-        self.close(inner, lane, emitter)
-
-    def begin(self, target: str, emitter: Emitter) -> None:
-        """Tangents of zero of an array that an operation makes."""
-        type_ = self.types[target]
-        if target in self.activity and isinstance(type_, Array):
-            dot = self.dot(target, emitter)
-            self.protect((dot,), emitter)
-            self.types[dot] = Array(type_.dtype, type_.ndim + 1)
-            self.zeros("", target, emitter, dot)
-
-    def lane_tangent(self, arg: Expr, lane: Name, out: Emitter) -> Atom | None:
-        """The tangent of an operand in one lane, if it has one."""
-        tangent = self.tangent(arg, out) if isinstance(arg, Name) else None
-        found = isinstance(arg, Name) and isinstance(tangent, Name)
-        return self.of_lane(arg.id, tangent, lane, out) if found else None  # type: ignore[union-attr, arg-type]
-
-    def primitive(self, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], emitter: Emitter) -> None:
-        result = tuple(Name(t) for t in targets)
-        for target in targets:
-            self.begin(target, emitter)
-        if fn in PRODUCTS:
-            self.product(args, targets[0], emitter)
-            return
-        if not any(isinstance(arg, Name) and arg.id in self.activity for arg in args):
-            # active by another array that the name may stand for
-            return
-        inner, lane = self.each_lane(emitter)
-        dots = [self.lane_tangent(arg, lane, inner) for arg in args]
-        y = result if len(result) > 1 else result[0]
-        block, value = lower_rule(inner, PRIMITIVES[fn].tangent, [y, *args, *dots])
-        inner.extend(block)
-        values = value.items if isinstance(value, Tup) else (value,)
-        for target, item in zip(targets, values, strict=True):
-            if target in self.activity and isinstance(item, Sym):
-                self.put(target, item.atom, lane, inner)
-        self.close(inner, lane, emitter)
-
-    def product(self, args: tuple[Expr, ...], target: str, emitter: Emitter) -> None:
-        """A product of vectors and matrices, as loops in which lanes are innermost."""
-        self.flush(emitter)
-        left, right = args
-        assert isinstance(left, Name) and isinstance(right, Name)
-        a, b = self.types[left.id], self.types[right.id]
-        assert isinstance(a, Array) and isinstance(b, Array)
-        result = self.types[target]
-        assert isinstance(result, Scalar | Array)
-        element = result if isinstance(result, Scalar) else result.element
-        extents = {
-            axis: emitter.let("n", Op("dim", (name, Const(k))), INT64)
-            for axis, name, k in (
-                *([("i", left, 0)] if a.ndim == 2 else []),
-                ("k", left, a.ndim - 1),
-                *([("j", right, 1)] if b.ndim == 2 else []),
-            )
-        }
-        index = {axis: Name(emitter.fresh(axis, INT64)) for axis in extents}
-        rows, columns = ([index[axis]] if axis in index else [] for axis in "ij")
-        places = {0: (*rows, index["k"]), 1: (index["k"], *columns)}
-        dot = self.dot(target, emitter)
-        if isinstance(result, Scalar):
-            self.lane(Assign(dot, zero_of(element), emitter.span))
-            self.flush(emitter)
-        inner = emitter.child()
-        for k, (one, other) in enumerate(((left, right), (right, left))):
-            tangent = self.tangent(one, inner)
-            if not isinstance(tangent, Name):
-                continue
-            own, others = (a, b) if k == 0 else (b, a)
-            factor = inner.let("t", Op("load", (other, *places[1 - k])), others.element)
-            item = self.let(Op("load", (tangent, *self.places(one.id, places[k]))), own.element, inner)
-            term = self.number(Op("*", (item, factor)), inner, element)
-            if isinstance(result, Scalar):
-                self.lane(Assign(dot, Op("+", (Name(dot), term)), inner.span))
-            else:
-                self.lane(Store(dot, self.places(target, (*rows, *columns)), term, True, inner.span))
-        self.flush(inner)
-        body: Block = tuple(inner.out)
-        for axis in "jki":
-            if axis in extents:
-                body = (For(index[axis].id, Const(0), extents[axis], Const(1), body, span=emitter.span),)
-        emitter.extend(body)
-
-    def of_lane(self, name: str, dot: Name, lane: Name, out: Emitter) -> Atom:
-        """The tangent of a number or array in one lane, as the program would have it."""
-        type_ = self.types[name]
-        if isinstance(type_, Scalar):
-            return out.let("t", Op("load", (Name(self.buffer(dot.id, out)), lane)), type_)
-        assert isinstance(type_, Array)
-        dims = [out.let("n", Op("dim", (Name(name), Const(k))), INT64) for k in range(type_.ndim)]
-        made = out.let(f"{name}_dot", Op("empty", (Const(type_.dtype), *dims)), Array(type_.dtype, type_.ndim))
-
-        def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
-            item = inner.let("t", Op("load", (dot, *self.places(name, index, lane))), type_.element)
-            inner.add(Store(made.id, index, item, False, out.span))
-
-        out.each(made.id, body)
-        return made
-
-    def put(self, target: str, item: Atom, lane: Name, out: Emitter) -> None:
-        """Store what a rule has made of one lane."""
-        dot, type_ = self.dot(target, out), self.types[target]
-        if isinstance(type_, Scalar):
-            out.add(Store(self.buffer(dot, out), (lane,), out.cast(item, type_), False, out.span))
-            return
-        assert isinstance(type_, Array) and isinstance(item, Name)
-        own = out.types[item.id]
-        assert isinstance(own, Array)
-
-        def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
-            number = inner.let("t", Op("load", (item, *index)), own.element)
-            inner.add(Store(dot, self.places(target, index, lane), inner.cast(number, type_.element), False, out.span))
-
-        out.each(item.id, body)
 
     def lanes_of(self, value: Atom, emitter: Emitter) -> Name:
         """The tangents of a number or array; zeros where it has none."""
@@ -457,7 +337,7 @@ class _VectorForward(LaneArrays):
         out: list[Atom] = []
         for value in values:
             type_ = emitter.type_of(value)
-            if self.with_values:
+            if self.with_values or not type_.is_float:
                 out.append(value)
             if not type_.is_float:
                 continue

@@ -410,6 +410,21 @@ def test_patterns_are_exact_where_the_program_says_so():
     assert tapec.sparse_jacobian(lambda x: x / np.sum(x))(arr(50)).nnz == 2500
 
 
+def banded(x):
+    """Rows of twenty elements, which take two strips."""
+    out = np.zeros(x.size)
+    for i in range(x.size):
+        for j in range(20):
+            out[i] += (j + 1.0) * x[(i + j) % x.size] * x[i]
+    return out
+
+
+def both_used(x, z):
+    """Of `x` elements are read; `z` is handed to a function of whole arrays."""
+    t = np.cumsum(z[:3])
+    return x[1:] * x[:-1] + t[0] * z[1:], t
+
+
 def test_a_long_row_is_computed_in_reverse_mode():
     derivative = tapec.sparse_jacobian(long_row)
     agree("long row", derivative(arr(60)), dense(long_row, (arr(60),), (0,), tapec.jacrev))
@@ -439,6 +454,34 @@ def test_values_are_written_into_a_matrix_that_is_there():
         derivative.fill(matrix, x[::-1])
     with pytest.raises(UsageError, match="not the pattern"):
         derivative.fill(derivative(arr(5)), x)
+
+
+def test_values_that_the_function_reads_are_replaced_at_the_end():
+    def mirrored(x):
+        return x[::-1] * x
+
+    derivative = tapec.sparse_jacobian(mirrored)
+    matrix = derivative(arr(8))
+    x = matrix.data[:8]
+    kept = x.copy()
+    agree("of its own values", derivative.fill(matrix, x), dense(mirrored, (kept,), (0,), tapec.jacrev))
+
+
+def test_a_matrix_is_left_as_it_is_where_the_way_is_another_one():
+    derivative = tapec.sparse_jacobian(of_computed_place)
+    matrix = derivative(np.array([0.12, 0.92, 0.22, 1.02]))
+    before = matrix.data.copy()
+    with pytest.raises(UsageError, match="not the pattern"):
+        derivative.fill(matrix, np.array([1.02, 0.22, 0.92, 0.12]))
+    np.testing.assert_array_equal(matrix.data, before)
+
+
+def test_colours_of_several_strips_and_sources_of_which_more_than_elements_is_used():
+    for f, args in ((banded, (arr(45),)), (both_used, (arr(40), arr(40)))):
+        derivative = tapec.sparse_jacobian(f, wrt=tuple(range(len(args))))
+        agree(f.__name__, derivative(*args), dense(f, args, tuple(range(len(args))), tapec.jacrev))
+        assert "== lane" in derivative.source()
+    assert "unit[" in derivative.source()
 
 
 def test_another_way_through_the_program_has_its_own_pattern():

@@ -357,3 +357,14 @@ def test_hessians_by_packed_lists():
             assert np.allclose(sum(np.tensordot(b, t, t.ndim) for b, t in parts), one)
     numbers = tapec.hessian(horner)([1.0, 2.0, 3.0, 4.0], X)
     assert type(numbers) is list and type(numbers[0][0]) is float
+
+
+def test_any_number_of_alike_arguments():
+    def joined(*args):
+        first, *middle, last = args
+        return first * last + sum(m**2 for m in middle)
+
+    for count in (4, 5, 8):
+        args = tuple(float(k) for k in range(1, count + 1))
+        value, gradient = tapec.value_and_grad(joined, 1)(*args)
+        assert (value, gradient) == (joined(*args), 4.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import functools
+import inspect
 import math
 import types
 from collections.abc import Callable, Iterator
@@ -83,6 +85,29 @@ def fives(x):
     return 5.0 * x
 
 
+def of_function() -> Case:
+    def f(x):
+        return x * f.table[0]  # type: ignore[attr-defined]
+
+    f.table = np.array([2.0])  # type: ignore[attr-defined]
+    return patched(f, f, "table", np.array([5.0]))
+
+
+class Settings:
+    def __init__(self) -> None:
+        self.scale = 1.0
+
+    @property
+    def k(self):
+        return self.scale * 2.0
+
+    def times(self, x):
+        return x * self.scale * 2.0
+
+
+SETTINGS = Settings()
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "a cell": cell,
     "a global number": lambda: patched(lambda x: x * GLOBAL, HERE, "GLOBAL", 5.0),
@@ -95,6 +120,13 @@ CASES: dict[str, Callable[[], Case]] = {
     "an attribute of a module": lambda: patched(lambda x: x * MODULE.k, MODULE, "k", 5.0),
     "an attribute of a class": lambda: patched(lambda x: x * Child.k, Scale, "k", 5.0),
     "a method of a class": lambda: patched(lambda x: Child.of(x), Scale, "of", staticmethod(fives)),
+    "an attribute of a function": of_function,
+    "a property of an argument": lambda: patched(
+        functools.partial(lambda o, x: o.k * x, SETTINGS), Settings, "k", property(lambda self: self.scale * 5.0)
+    ),
+    "a method of an argument": lambda: patched(
+        functools.partial(lambda o, x: o.times(x), SETTINGS), Settings, "times", lambda self, x: x * self.scale * 5.0
+    ),
     "a class": lambda: patched(lambda x: x * Scale.k, HERE, "Scale", type("Scale", (), {"k": 5.0})),
     "a function of NumPy": lambda: patched(lambda x: np.negative(x) * -2.0, np, "negative", lambda x: -2.5 * x),
     "a function of math": lambda: patched(lambda x: 2.0 * math.fabs(x), math, "fabs", lambda x: 2.5 * x),
@@ -118,7 +150,7 @@ APIS: dict[str, Callable[[Any], Any]] = {
     "jacobian": lambda f: tapec.jacobian(f)(3.0),
     "inside": lambda f: tapec.grad(lambda x: tapec.grad(f)(x) * x)(3.0),
     "argument": lambda f: applied()(3.0, f),
-    "function": lambda f: tapec.function(f)(3.0) / 3.0,
+    "function": lambda f: tapec.function(lambda x: f(x))(3.0) / 3.0,
 }
 
 
@@ -166,3 +198,100 @@ def test_a_wrapper_that_says_it_is_a_librarys_is_the_users():
     assert [tapec.grad(loss(scaled(np.square, k)))(3.0) for k in (2.0, 5.0)] == [12.0, 30.0]
     fake = functools.wraps(tapec_runtime.special.exponent)(lambda x: x * x)
     assert tapec.grad(lambda x: fake(x))(3.0) == 6.0
+
+
+@tapec.custom_gradient
+def doubled(x):
+    return x * 2.0, lambda u: u * 2.0
+
+
+def plain(x):
+    return x * x
+
+
+AROUND: dict[str, Any] = {
+    "a derivative": tapec.grad(plain),
+    "a jitted function": numba.njit(plain),
+    "a custom gradient": doubled,
+    "a compiled function": tapec.function(plain),
+    "a transform": tapec.grad,
+}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_a_wrapper_is_not_what_it_wraps(around: Any):
+    # functools.wraps copies what tapec and Numba set on what they make
+    wrapper = functools.wraps(around)(lambda x: x * 5.0)
+    assert {api: ask(wrapper) for api, ask in APIS.items()} == dict.fromkeys(APIS, 5.0)
+    assert tapec.function(wrapper)(3.0) == 15.0
+
+
+def test_what_is_set_on_a_function_does_not_replace_what_is_set_on_a_compiled_one():
+    def f(x, k=2.0):
+        return x * x * k
+
+    f.options = f.py_func = f.source = f._plans = "mine"  # type: ignore[attr-defined]
+    compiled = tapec.function(f)
+    assert compiled(3.0) == 18.0 and "def" in compiled.source()
+    assert str(inspect.signature(compiled)) == "(x, k=2.0)"
+    f.__defaults__ = (3.0,)
+    assert compiled(3.0) == 27.0
+
+
+def test_a_function_is_called_as_it_is_and_not_as_it_says():
+    def f(x, k=2.0):
+        return x * x * k
+
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    says = [inspect.Parameter("k", place), inspect.Parameter("x", place, default=9.0)]
+    f.__signature__ = inspect.Signature(says)  # type: ignore[attr-defined]
+    assert tapec.grad(f)(3.0) == tapec.jvp(f, (3.0,), (1.0,))[1] == 12.0
+    assert tapec.grad(f)(3.0, k=1.0) == 6.0
+    assert tapec.function(f)(3.0) == 18.0
+
+    @functools.wraps(f)
+    def other(z):
+        return f(z) + z
+
+    assert tapec.grad(other)(z=3.0) == 13.0 and tapec.function(other)(z=3.0) == 21.0
+
+
+RANGE, SET = range(3), {1, 2}
+Mode = enum.Enum("Mode", ["SQUARE", "TWICE"])
+
+
+def chosen(x, mode=Mode.SQUARE):
+    total = 0.0
+    for i in RANGE:
+        total += x * i if i in SET else 0.0
+    return total + (x * x if mode is Mode.SQUARE else 2.0 * x)
+
+
+def test_ranges_sets_and_members_of_enums(monkeypatch: pytest.MonkeyPatch):
+    compiled = tapec.function(chosen)
+    for change, slope in (("", 3.0), ("RANGE", 1.0), ("SET", 0.0)):
+        if change:
+            monkeypatch.setitem(HERE, change, {"RANGE": range(2), "SET": frozenset({5})}[change])
+        assert tapec.grad(chosen)(3.0) == slope + 6.0
+        assert tapec.grad(chosen)(3.0, Mode.TWICE) == slope + 2.0
+        assert compiled(3.0, Mode.TWICE) == slope * 3.0 + 6.0
+        x = np.array(3.0)
+        with tapec.GradientTape() as tape:
+            tape.watch(x)
+            y = chosen(x)
+        assert tape.gradient(y, x) == slope + 6.0
+
+
+def test_a_derivative_of_a_derivative_made_anew_is_the_same_one():
+    assert tapec.grad(tapec.grad(plain)) is tapec.grad(tapec.grad(plain))
+    assert tapec.vmap(tapec.grad(plain)) is tapec.vmap(tapec.grad(plain))
+    held = [lambda x, k=np.ones(1): x * x * k[0] for _ in range(2)]
+    assert tapec.grad(tapec.grad(held[0])) is not tapec.grad(tapec.grad(held[1]))
+
+
+def test_jvp_of_what_always_raises():
+    def refuses(x):
+        raise ValueError("not now")
+
+    with pytest.raises(tapec.errors.NotDifferentiable, match="never returns"):
+        tapec.jvp(refuses, (1.0,), (1.0,))

@@ -91,8 +91,11 @@ def test_sparse_derivatives_are_two_programs(model, command):
     loss, x = load("cli_model.py:loss"), np.array([1.0, -2.0])
     sets = room_for_sets(2, 8)
     found, trace = find(x, 3.0, sets)
-    products = np.zeros((2, found.size))
-    assert columns(x, 3.0, np.arange(2), products) == trace
+    # one strip has both columns: eight lanes for each row
+    products, count = np.zeros((2, found.size)), 2 * found.size
+    places = np.array([row * 8 + column for column in range(2) for row in range(found.size)])
+    strips = np.array([0, count]), places, np.arange(count)
+    assert columns(x, 3.0, np.arange(2), *strips, products.reshape(-1), np.array([trace])) == trace
     dense = tapec.jacobian if command == "sparse-jacobian" else tapec.hessian
     np.testing.assert_allclose(products.T, np.atleast_2d(dense(loss)(x, 3.0)))
     starts, elements_ = elements(sets, found)

@@ -125,6 +125,15 @@ def carries_two_structures(x):
 
 
 @refused(VECTOR)
+def carries_text(x):
+    mode, total = "first", 0.0
+    for i in range(3):
+        total += x[i] if mode == "first" else 2.0 * x[i]
+        mode = "later"
+    return total
+
+
+@refused(VECTOR)
 def list_of_two_types_in_branches(x):
     values = [x[0]]
     if x[1] > 0.0:

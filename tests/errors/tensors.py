@@ -99,6 +99,11 @@ def padding_by_three_widths(x):
 
 
 @refused(VECTOR)
+def padding_by_a_dict_of_text(x):
+    return np.pad(x, {"left": 1})[0]
+
+
+@refused(VECTOR)
 def padding_with_an_argument_of_another_mode(x):
     return np.pad(x, 1, stat_length=2)[0]
 

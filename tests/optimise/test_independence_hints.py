@@ -108,3 +108,26 @@ def test_loops_in_steps_touch_an_element_once():
     before = rows("x = B[i, j]\nA[i, j] += x\ny = C[i, j]\na[j] = y", "0, m, 2")
     assert "independent" in changed(before)
     assert "independent" not in changed(before.replace("y = C[i, j]", "y = C[i, j]\n            A[i, j] += y"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("np.empty((n, 8))", "B.reshape((n, 8))", True),
+        ("np.empty((n, 4))", "B.reshape((n, 8))", False),
+        ("np.empty((n, k))", "B.reshape((n, 8))", False),
+        ("A[1:]", "A.reshape((n, 8))", False),
+    ],
+)
+def test_arrays_with_the_same_rows(first, second, found):
+    before = f"""
+def f(A, n, k):
+    B = {first}
+    C = {second}
+    for i in range(n):
+        for j in range(8):
+            B[i, j] = 2.0
+            C[i, j] = 3.0
+    return B
+"""
+    assert ("independent" in changed(before)) == found

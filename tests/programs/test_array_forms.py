@@ -29,6 +29,18 @@ def slopes_of_a_grid(a, x):
     return down * across, np.gradient(a, axis=1) ** 2, np.gradient(a, 2.0, axis=(1,))
 
 
+@cases((arr(2, 3),), compiled="reverse")
+def by_axes_and_to_a_tolerance(x):
+    # Numba's own np.isclose writes behind its result where arrays of rank 2 are not square
+    near = np.isclose(x, x + 0.05, atol=0.1), np.isclose(x, x[0]), np.isclose(x.T, x.T + np.nan, equal_nan=True)
+    return np.pad(x, {0: (1, 0)}, "edge") ** 2, np.pad(x, {-1: 2}) ** 2, near[0] * x * x, near[1] * x, near[2] * x.T
+
+
+@cases((arr(2, 3),), compiled="reverse")
+def by_python_own_sum_and_items(x):
+    return sum(x) ** 2, sum(x[0]) ** 2, x.item(1, 2) ** 2, x.item((0, 1)) * x.item(3), sum(x, 1.0) ** 2
+
+
 @cases((LINE,), compiled="reverse")
 def of_those_that_are_chosen(x):
     return (

@@ -73,6 +73,24 @@ def systems(a, b):
     return np.linalg.solve(a, b), np.linalg.inv(a).T.copy().reshape(9), np.linalg.det(a) * b
 
 
+def systems_of_many_kinds(a, b):
+    c = a @ a.T + 4.0 * np.eye(3)
+    sides = np.outer(b, b) + a
+    lower = np.linalg.cholesky(c)
+    once = np.linalg.solve(c, b)
+    sign, size = np.linalg.slogdet(a)
+    return (
+        np.linalg.solve(c, once * once),
+        np.linalg.solve(c.T, sides)[:2].T,
+        np.linalg.solve(np.asfortranarray(a), np.asfortranarray(sides[:, :2])) * b[0],
+        np.linalg.solve(np.eye(3) * 3.0 + 0.5, sides) @ b,
+        np.linalg.solve(a, np.ones(3)),
+        np.linalg.solve(lower, b),
+        np.linalg.inv(a.T).T[1:, :2].copy(),
+        np.array([sign * b[0], size]),
+    )
+
+
 def factors(a):
     w, v = np.linalg.eigh(a @ a.T)
     return np.linalg.cholesky(a @ a.T + np.eye(3)), w, v * 2.0, np.linalg.slogdet(a)[1], np.linalg.pinv(a)
@@ -157,6 +175,8 @@ def some(a, b, c):
         (product, (A, B)),
         (product, (np.asfortranarray(A), np.asfortranarray(B))),
         (systems, (SQUARE, V)),
+        (systems_of_many_kinds, (SQUARE, V)),
+        (systems_of_many_kinds, (np.asfortranarray(SQUARE), V)),
         (factors, (SQUARE,)),
         (views_by_columns, (A,)),
         (views_by_columns, (np.asfortranarray(A),)),
@@ -179,6 +199,16 @@ def some(a, b, c):
 def test_strips_are_what_one_direction_gives(f, args):
     wrt = tuple(k for k, arg in enumerate(args) if is_float(arg))
     check_jacobians(f, args, SimpleNamespace(wrt=wrt, value=args))
+
+
+def test_the_directions_of_a_system_are_right_sides_of_one_solve():
+    text = source(lambda a, b: np.linalg.solve(a, b), "jacfwd", (0, 1), SQUARE, V)
+    # that of the shapes, and that of a strip: its values, and all lanes
+    assert text.count("factorised(") == 2 and text.count("solved(") == 3
+    lines = text.splitlines()
+    solved = next(line for line in reversed(lines) if "solved(" in line)
+    around = [line for line in lines[: lines.index(solved)] if line.startswith("    for ")]
+    assert len(solved) - len(solved.lstrip()) == 8 and around
 
 
 def test_all_functions_of_whole_arrays_are_among_them():

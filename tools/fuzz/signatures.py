@@ -25,7 +25,7 @@ import numpy as np
 import tapec
 from tools.fuzz.examination import load
 
-HEADER = '''import collections, dataclasses, functools
+HEADER = '''import collections, dataclasses, enum, functools, inspect
 import numba
 import numpy as np
 import tapec
@@ -36,7 +36,12 @@ class Record:
     rest: np.ndarray
 class Holder:
     def __init__(self, weight): self.weight, self.name = weight, "holder"
+Mode = enum.Enum("Mode", ["FIRST", "SECOND"])
 def square(v): return v * v
+def misleading(function):
+    # what is copied from a derivative, and a signature that is not the function's
+    functools.update_wrapper(function, tapec.grad(square)).__signature__ = inspect.Signature()
+    return function
 plus = lambda z: z + 1.0
 def taped(target, source, args, named):
     with tapec.GradientTape() as tape:
@@ -79,11 +84,12 @@ KNOWN: dict[str, tuple[str, str]] = {
     "lambda": ("plus", "{v}(2.0)"),
     "ufunc": ("np.exp", "{v}(0.0)"),
     "partial": ("functools.partial(square, 2.0)", "{v}()"),
+    "member": ("Mode.SECOND", "(1.0 if {v} is Mode.SECOND else 2.0)"),
     "dtype": ("np.float64", "np.zeros(2, {v}).sum()"),
     "integer": ("{2}", "{v}"),
     "flag": ("True", "(1.0 if {v} else 2.0)"),
 }
-FORMS = ("function", "method", "partial", "callable", "closure", "decorated", "static")
+FORMS = ("function", "method", "partial", "callable", "closure", "decorated", "static", "misleading")
 # names that hide others
 NAMES = ("x", "y", "range", "min", "np_", "max", "t", "data", "numba", "tapec_runtime", "abs", "zip")
 
@@ -139,6 +145,8 @@ class Call:
                     "def twice(function):\n    @functools.wraps(function)\n    def wrapper(*args, **kwargs):\n"
                     f"        return 2.0 * function(*args, **kwargs)\n    return wrapper\n{body}target = twice(inner)\n"
                 )
+            case "misleading":
+                return f"{body}target = misleading(f)\n"
             case "partial":
                 return f"{body}target = functools.partial(f)\n"
         return f"{body}target = f\n"

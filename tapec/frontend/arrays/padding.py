@@ -13,6 +13,7 @@ from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import (
     NONE,
+    Dct,
     Iteration,
     Static,
     Tup,
@@ -20,9 +21,11 @@ from tapec.frontend.evaluator.values import (
     is_none,
     is_scalar,
     known_text,
+    mapping,
     number,
 )
 from tapec.frontend.operations.allocation import rank_of
+from tapec.frontend.structures import dicts
 from tapec.rules import arrays_pad, arrays_tensor
 
 # what each mode of `np.pad` takes beside the widths
@@ -76,11 +79,27 @@ def _pairs(ev: Evaluator, value: Value, rank: int, what: str, node: Any) -> list
     value = ev.materialise(value)
     if is_scalar(value):
         return [(value, value)] * rank
+    if isinstance(value, Dct) or mapping(value) is not None:
+        return _by_axis(ev, dicts.pairs(ev, value, node), rank, what, node)
     items = ev.known_items(value, node)
     pairs = [items] if all(map(is_scalar, items)) else [ev.known_items(item, node) for item in items]
     if len(pairs) not in (1, rank) or any(len(pair) not in (1, 2) for pair in pairs):
         ev.fail(TypeMismatch, f"the {what} of `np.pad` do not fit an array of rank {rank}", node)
     return [(pair[0], pair[-1]) for pair in (pairs if len(pairs) == rank else pairs * rank)]
+
+
+def _by_axis(
+    ev: Evaluator, given: dict[Any, Value], rank: int, what: str, node: Any
+) -> list[tuple[Value, Value]]:
+    """What stands before and behind each axis, of a dict that has axes as its keys."""
+    axes = [key for key in given if isinstance(key, int)]
+    if what != "widths" or len(axes) < len(given):
+        ev.fail(TypeMismatch, f"the {what} of `np.pad` in a dict", node, hint="write a tuple of pairs")
+    places = axes_in_range(ev, axes, rank, node)
+    found: list[tuple[Value, Value]] = [(number(0), number(0))] * rank
+    for place, value in zip(places, given.values(), strict=True):
+        found[place] = _pairs(ev, value, 1, what, node)[0]
+    return found
 
 
 def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -124,6 +124,9 @@ def method(
         stores.write_into(ev, owner, number_, node)
         return NONE
     if name == "item" and isinstance(owner, Sym | Complex):
+        if len(args) > 1 or (args and isinstance(args[0], Tup)):
+            place = args[0] if len(args) == 1 else Tup(tuple(args))
+            return indexing.load(ev, owner, place, node)
         if args:
             return iterables.flat_item(ev, owner, ev.scalar(args[0], node), node)
         return indexing.load(ev, owner, Tup((number(0),) * getattr(owner.type, "ndim", 0)), node)

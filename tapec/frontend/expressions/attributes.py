@@ -133,6 +133,9 @@ def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
         return wrap(ev, found, node, ("attribute", obj, attr))
     if isinstance(obj, types.ModuleType | type):
         ev.reads[obj, attr] = found
+    elif isinstance(obj, types.FunctionType):
+        # without the point it is a name that the function reads
+        ev.reads[obj, f".{attr}"] = found
     else:
         ev.seen[id(obj), attr] = obj, found
     return wrap(ev, found, node, ("attribute", obj, attr))

@@ -219,6 +219,10 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
         if ev.live is not None:
             ev.live.asked(item.obj)
         return number(item.obj in container.obj)
+    if isinstance(container, Static) and isinstance(container.obj, set | frozenset) and all(
+        type(one) in (bool, int, float) for one in container.obj
+    ):
+        container = Tup(tuple(map(number, container.obj)))
     if isinstance(container, Dct):
         return number(dicts.key_of(ev, item, node) in dicts.keys_of(ev, container, node))
     if isinstance(container, Iteration) and container.kind.startswith("dict."):

@@ -42,11 +42,13 @@ _ENDLESS = 2**62
 
 
 def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
-    """What text, or an object of a class with an `__iter__` of its own, gives to a loop; other values as they are."""
+    """What text, a range, or an object with an `__iter__` of its own gives to a loop; other values as they are."""
     if isinstance(value, Static) and isinstance(value.obj, str):
         if isinstance(value.obj, Template):
             value = Static(runtime_text.settled(ev, value.obj, node))
         return Tup(tuple(Static(letter) for letter in value.obj))
+    if isinstance(value, Static) and type(value.obj) is range:
+        return Iteration("range", tuple(map(number, (value.obj.start, value.obj.stop, value.obj.step))))
     if ev.live is None or not isinstance(value, Static | Instance):
         return value
     found = ev.live.operator("__iter__", [value], node)

@@ -147,7 +147,9 @@ def sum_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         for item in value.items:
             total = operators.binary(ev, "+", total, item, node)
         return total
-    return operators.binary(ev, "+", ev.call_object(np.sum, [value], {}, node), start, node)
+    # of rows, which are added up as they are
+    along: dict[str, Value] = {"axis": number(0)} if getattr(getattr(value, "type", None), "ndim", 1) > 1 else {}
+    return operators.binary(ev, "+", ev.call_object(np.sum, [value], along, node), start, node)
 
 
 def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

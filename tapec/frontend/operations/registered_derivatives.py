@@ -6,6 +6,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from numba.core.dispatcher import Dispatcher
+
 from tapec.frontend.source.function_source import undecorated
 from tapec.rules import function_name
 from tapec.rules.library import library_function
@@ -31,7 +33,20 @@ def lowering_of(function: Any) -> Any:
     """What lowers a call of an object that knows how to be: a derivative, a tape, a custom or registered gradient."""
     # a method has the attributes of its function
     own = None if isinstance(function, types.MethodType) else getattr(function, "__tapec_lower__", None)
-    return registered(function) if own is None else own
+    return registered(function) if own is None or not _belongs(own, function) else own
+
+
+def _belongs(lowering: Any, function: Any) -> bool:
+    """Whether what lowers calls of an object was set on this one: `functools.wraps` and Numba copy it to others.
+
+    It is set on objects of our classes, on functions of tapec itself, and on those whose generated text calls the
+    object that lowers them.
+    """
+    if not isinstance(function, types.FunctionType):
+        return not isinstance(function, Dispatcher) or hasattr(type(function), "__tapec_key__")
+    around = function.__globals__
+    by = getattr(lowering, "__self__", lowering)
+    return around.get("__name__", "").partition(".")[0] == "tapec" or any(one is by for one in around.values())
 
 
 def has_derivative(function: Any) -> bool:

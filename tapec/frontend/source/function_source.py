@@ -7,10 +7,11 @@ import functools
 import importlib.util
 import inspect
 import linecache
+import operator
 import os
 import types
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from typing import Any
@@ -75,7 +76,8 @@ def undecorated(function: Any) -> types.FunctionType | None:
     if isinstance(function, types.FunctionType):
         return function
     inner = getattr(function, "py_func", None)
-    if not isinstance(inner, types.FunctionType) or hasattr(function, "__tapec_lower__"):
+    ours = hasattr(type(function), "__tapec_key__") or hasattr(type(function), "__tapec_lower__")
+    if not isinstance(inner, types.FunctionType) or ours:
         return inner if isinstance(inner, types.FunctionType) else None
     from tapec.frontend.source.numba_decorators import function_of
 
@@ -83,19 +85,30 @@ def undecorated(function: Any) -> types.FunctionType | None:
 
 
 # those of functions, with the code and the defaults that they had
-_parameters: weakref.WeakKeyDictionary[types.FunctionType, tuple[Any, Any, Mapping[str, inspect.Parameter]]]
-_parameters = weakref.WeakKeyDictionary()
+_signatures: weakref.WeakKeyDictionary[types.FunctionType, tuple[tuple[Any, ...], inspect.Signature]]
+_signatures = weakref.WeakKeyDictionary()
 
 
-def parameters(function: types.FunctionType) -> Mapping[str, inspect.Parameter]:
-    """The parameters of the function itself, not of one that it wraps."""
-    if function.__kwdefaults__ is not None or "__signature__" in function.__dict__:
-        return inspect.signature(function, follow_wrapped=False).parameters
-    known = _parameters.get(function)
-    if known is None or known[0] is not function.__code__ or known[1] is not function.__defaults__:
-        found = inspect.signature(function, follow_wrapped=False).parameters
-        known = _parameters[function] = function.__code__, function.__defaults__, found
-    return known[2]
+def own_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of the function itself, not of one that it wraps, nor what its `__signature__` says."""
+    if not isinstance(function, types.FunctionType):
+        return inspect.signature(function)
+    state = function.__code__, function.__defaults__, *(function.__kwdefaults__ or {}).values()
+    known = _signatures.get(function)
+    if known is None or len(known[0]) != len(state) or not all(map(operator.is_, known[0], state)):
+        plain = function
+        # that of a closure that is a function of what it holds is ours (`tapec.captured`)
+        if "__signature__" in function.__dict__ and "captured" not in function.__dict__:
+            around = function.__globals__, function.__name__, function.__defaults__, function.__closure__
+            plain = types.FunctionType(function.__code__, *around)
+            plain.__kwdefaults__, plain.__annotations__ = function.__kwdefaults__, function.__annotations__
+        known = _signatures[function] = state, inspect.signature(plain, follow_wrapped=False)
+    return known[1]
+
+
+def parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Those of `own_signature`."""
+    return own_signature(function).parameters
 
 
 def source_of(function: types.FunctionType) -> FunctionSource:

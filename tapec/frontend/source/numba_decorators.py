@@ -159,10 +159,11 @@ def function_of(dispatcher: Any) -> types.FunctionType | None:
     fixed = not dispatcher._can_compile
     state = len(dispatcher.overloads) if fixed else None
     known = vars(dispatcher).get(_MADE)
-    if known is not None and known[0] == state:
+    # `functools.wraps` and Numba copy what is set on a dispatcher to functions around it, and to their dispatchers
+    if known is not None and known[0] == state and vars(known[1])[_CARRIED].source is dispatcher:
         found: types.FunctionType = known[1]
         return found
-    inner = dispatcher.py_func
+    inner = dispatcher._compiler.py_func
     made = types.FunctionType(
         inner.__code__, inner.__globals__, inner.__name__, inner.__defaults__, inner.__closure__
     )
@@ -182,7 +183,7 @@ def packed(objects: Sequence[Any]) -> tuple[Any, ...]:
 
 def unpacked(objects: Sequence[Any]) -> tuple[Any, ...]:
     """What `packed` was given."""
-    own = [None if hasattr(one, "__tapec_lower__") else function_of(one) for one in objects]
+    own = [None if hasattr(type(one), "__tapec_key__") else function_of(one) for one in objects]
     return tuple(one if made is None else made for one, made in zip(objects, own, strict=True))
 
 

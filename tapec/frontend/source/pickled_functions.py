@@ -69,7 +69,7 @@ def _by_value(objects: Iterable[Any]) -> Iterator[types.FunctionType]:
 
 def _plain(value: Any) -> types.FunctionType | None:
     """A function, or that of a Numba dispatcher."""
-    function = getattr(value, "py_func", value)
+    function = value if isinstance(value, types.FunctionType) else getattr(value, "py_func", None)
     return function if isinstance(function, types.FunctionType) else None
 
 

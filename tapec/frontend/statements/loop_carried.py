@@ -25,6 +25,7 @@ from tapec.frontend.evaluator.values import (
     Tup,
     Value,
     is_scalar,
+    known_text,
 )
 from tapec.frontend.statements.loop_invariant_extents import InvariantExtents
 from tapec.frontend.statements.loop_memory_sharing import MemorySharing
@@ -169,6 +170,8 @@ class LoopCarriedValues:
             return False
         if paths is None or not head_paths:
             reason = "it changes its structure from iteration to iteration"
+            if known_text(head) is not None or known_text(value) is not None:
+                reason = "it is text, which iterations set anew; carry a number or a boolean in its place"
             self.values[name] = Poison(reason, name)
             self.missing.pop(name, None)
             return False

@@ -67,6 +67,8 @@ def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any
 
 def of_class(ev: Evaluator, owner: Value, cls: type, found: Any, attr: str, node: Any) -> Value:
     """What an attribute of a class is to one of its objects."""
+    if isinstance(found, property | functools.cached_property | types.FunctionType | classmethod):
+        ev.reads[cls, attr] = getattr(cls, attr)
     if isinstance(found, property):
         return ev.call_object(found.fget, [owner], {}, node)
     if isinstance(found, functools.cached_property):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tapec.analyses.index_ranges import IndexRanges, accesses
+from tapec.analyses.index_ranges import IndexRanges, accesses, may_stop
 from tapec.optimise.name_origins import is_adjoint
 from tapec.syntax.core import (
     Assign,
@@ -34,7 +34,9 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     distinct,
+    literal_range,
     map_blocks,
+    names_in,
     walk,
     zero_of,
 )
@@ -121,10 +123,27 @@ class _Tests:
             elif found is None:
                 out, place, size, test = self.any_number(stmt, array, axis, subs[axis])
                 raised = If(test, (error(stmt.span, array, axis, place, size),), (), stmt.span)
-                self.directly.setdefault(stmt.key, []).extend([*out, raised])
+                self.directly.setdefault(self.outside(stmt, array, subs[axis]).key, []).extend([*out, raised])
             else:
                 for one in found:
                     self.guards.add(one, array, axis, stmt.span)
+
+    def outside(self, stmt: Stmt, array: str, sub: Expr) -> Stmt:
+        """The statement before which a test stands: the outermost loop that surely asks the same, as one over lanes.
+
+        That is one of a known number of iterations, in which nothing stops before, and nothing that is asked is set.
+        """
+        names, scopes = (array, *names_in(sub)), self.ranges.scopes
+        while True:
+            region = scopes.of[stmt.key]
+            loop = region.owner
+            if not isinstance(loop, For) or loop.parallel or not literal_range(loop):
+                return stmt
+            before = tuple(one for one in region.block if scopes.place[one.key] < scopes.place[stmt.key])
+            made = (one for name in names for one in scopes.defs.get(name, ()))
+            if loop.var in names or may_stop(before) or any(scopes.of[one.key].inside(region) for one in made):
+                return stmt
+            stmt = loop
 
     def threads(self, stmt: Stmt) -> For | None:
         """The loop on threads that a statement is in."""

@@ -27,6 +27,7 @@ from tapec.optimise import costs
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
 from tapec.remarks import remark
 from tapec.syntax.core import (
+    Assign,
     Block,
     Const,
     Expr,
@@ -34,6 +35,7 @@ from tapec.syntax.core import (
     Function,
     Loop,
     Name,
+    Op,
     Stmt,
     literal_range,
     map_blocks,
@@ -41,6 +43,7 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.linear import Sum
+from tapec.syntax.types import Array
 
 
 def mark_independent_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -81,10 +84,40 @@ class _Independent:
         """
         if all(access.kind == "load" for access in group) or self.iterations.elements_disjoint(loop, group):
             return True
-        if len({access.array for access in group}) > 1 or any(access.index is None for access in group):
+        if any(access.index is None for access in group):
             return False
+        if len({access.array for access in group}) > 1:
+            return self.in_step(loop, group)
         axes = zip(*(access.index for access in group if access.index is not None), strict=True)
         return any(len(set(subs)) == 1 and self.another(subs[0], loop) for subs in axes)
+
+    def in_step(self, loop: For, group: list[Access]) -> bool:
+        """Whether an iteration touches one place in each row, of arrays whose rows are the same ones.
+
+        They are views of what has been allocated with rows of a known length, that leave the rows whole.
+        """
+        lengths = {self.row_length(access.array) for access in group}
+        last = {access.index[-1] for access in group if access.index}
+        return len(lengths) == 1 and None not in lengths and len(last) == 1 and self.another(last.pop(), loop)
+
+    def row_length(self, array: str) -> int | None:
+        """The length of the rows that an array has in memory, if that is known, and all of them are whole."""
+        if array in self.iterations.scopes.params:
+            return None
+        match self.iterations.scopes.defs.get(array):
+            case [Assign(value=Name(id=other))]:
+                return self.row_length(other)
+            case [Assign(value=Op(fn="empty" | "zeros" | "reshape" as fn, args=(base, *extents)))]:
+                length = extents[-1].value if extents and isinstance(extents[-1], Const) else None
+                if not isinstance(length, int) or length < 1:
+                    return None
+                if fn == "reshape":
+                    return length if isinstance(base, Name) and self.row_length(base.id) == length else None
+                return length
+            case [Assign(value=Op(fn="view", args=(Name(id=base), *subs)))] if Const(None) not in subs:
+                whole = isinstance(kind := self.iterations.types[base], Array) and len(subs) < kind.ndim
+                return self.row_length(base) if whole else None
+        return None
 
     def another(self, sub: Expr, loop: For) -> bool:
         """Whether a subscript is another element in each iteration: as an unsigned number, or one that is never

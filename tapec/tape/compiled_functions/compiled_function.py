@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.iteration.coroutines import close
 from tapec.frontend.lower import Lowered
 from tapec.frontend.operations.complex_arithmetic import parts
-from tapec.frontend.source.function_source import FunctionSource, source_of, undecorated
+from tapec.frontend.source.function_source import FunctionSource, own_signature, parameters, source_of, undecorated
 from tapec.frontend.source.numba_decorators import packed
 from tapec.frontend.source.pickled_functions import files_of
 from tapec.optimise import prepare
@@ -79,16 +79,31 @@ class CompiledBody:
 class CompiledFunction:
     """A function that is compiled for each structure of arguments that it is called with."""
 
+    __qualname__: str
+
     def __init__(self, function: types.FunctionType, options: Options = DEFAULT) -> None:
-        self.py_func, self.options = function, options
-        self._plans: list[CompiledBody] = []
-        self.__qualname__ = function.__qualname__
-        functools.update_wrapper(self, function)
+        # what is set on the function may have the names of what is set here
+        functools.update_wrapper(self, function, updated=())
         # update_wrapper would make other decorators look through to the plain function
         del self.__wrapped__  # type: ignore[attr-defined]
-        self._arguments = _binder(function)
+        self.__signature__ = own_signature(function)
+        self.py_func, self.options = function, options
+        self._plans: list[CompiledBody] = []
+        self._bind()
+
+    def _bind(self) -> None:
+        """Take arguments as the function does now."""
+        self._parameters = _taken(self.py_func)
+        self._arguments = _binder(self.py_func, self._parameters)
+        # no defaults tell whether there are others now where there are more by name, or a wrapped function has them
+        others = self.py_func.__kwdefaults__ or self.py_func.__code__.co_flags & inspect.CO_VARKEYWORDS
+        self._defaults: Any = self if others else self.py_func.__defaults__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        f = self.py_func
+        plain = f.__defaults__ is self._defaults and f.__kwdefaults__ is None
+        if not plain and _taken(f) is not self._parameters:
+            self._bind()
         arguments = self._arguments(*args, **kwargs)
         plan, objects, extra = self._known(arguments) or self._specialised(arguments)
         return plan.call(objects, extra)
@@ -150,11 +165,16 @@ def compiled_function(f: Callable[..., Any], options: Options | None = None) -> 
     return CompiledFunction(plain, options or DEFAULT)
 
 
-def _binder(f: types.FunctionType) -> Any:
+def _taken(f: types.FunctionType) -> Mapping[str, inspect.Parameter]:
+    """The parameters of `f`; of a wrapper that hands on arguments by name, those of what it wraps."""
+    return parameters(inspect.unwrap(f) if f.__code__.co_flags & inspect.CO_VARKEYWORDS else f)
+
+
+def _binder(f: types.FunctionType, own: Mapping[str, inspect.Parameter]) -> Any:
     """A function with the parameters of `f` that returns the arguments by name."""
     namespace: dict[str, Any] = {}
-    parameters, star = [], False
-    for parameter in inspect.signature(f).parameters.values():
+    heads, star = [], False
+    for parameter in own.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             raise UsageError(f"`{f.__name__}` takes `**{parameter.name}`, which cannot be compiled")
         text = f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
@@ -162,14 +182,14 @@ def _binder(f: types.FunctionType) -> Any:
             namespace[f"default_{parameter.name}"] = parameter.default
             text += f"=default_{parameter.name}"
         if parameter.kind is parameter.KEYWORD_ONLY and not star:
-            parameters.append("*")
+            heads.append("*")
         star = star or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-        parameters.append(text)
+        heads.append(text)
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            parameters = [p for p in parameters if p != "/"] + ["/"]
-    names = ", ".join(f"{name!r}: {name}" for name in inspect.signature(f).parameters)
+            heads = [p for p in heads if p != "/"] + ["/"]
+    names = ", ".join(f"{name!r}: {name}" for name in own)
     name = f.__name__ if f.__name__.isidentifier() else "function"
-    exec(f"def {name}({', '.join(parameters)}): return {{{names}}}", namespace)
+    exec(f"def {name}({', '.join(heads)}): return {{{names}}}", namespace)
     return namespace[name]
 
 
@@ -290,7 +310,7 @@ def _called(ev: Evaluator, f: types.FunctionType, arguments: dict[str, Any]) -> 
     """Lower the call; what it returns."""
     positional: list[Value] = []
     named: dict[str, Value] = {}
-    for parameter in inspect.signature(f).parameters.values():
+    for parameter in _taken(f).values():
         value = ev.wrap(arguments[parameter.name], None, ("name", parameter.name))
         if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Tup):
             positional += value.items

@@ -53,7 +53,7 @@ class _Heads:
 
 
 def _accepted(function: Any, named: dict[str, str]) -> list[str]:
-    found = inspect.signature(function).parameters
+    found = parameters(function)
     every = any(one.kind is one.VAR_KEYWORD for one in found.values())
     return [name for name in named if every or name in found]
 
@@ -130,7 +130,7 @@ def registered(function: Any, vjp: Any, jvp: Any, result: Any) -> None:
 def _of_registered(function: Any, rule: Any) -> tuple[_Heads, tuple[Any, Any]]:
     """The parameters of a function that is registered, and their defaults: its own, or those that its rule has."""
     try:
-        every = [one for one in inspect.signature(rule).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        every = [one for one in parameters(rule).values() if one.kind is not one.VAR_KEYWORD]
     except (TypeError, ValueError):
         every = []
     if sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in every) < 2:
@@ -140,7 +140,7 @@ def _of_registered(function: Any, rule: Any) -> tuple[_Heads, tuple[Any, Any]]:
         )
     behind = every[2:]
     try:
-        own = list(inspect.signature(undecorated(function) or function).parameters.values())
+        own = list(parameters(undecorated(function) or function).values())
     except (TypeError, ValueError):
         own = []
     counts = [sum(one.kind is not _OPTION for one in found) for found in (own, behind)]
