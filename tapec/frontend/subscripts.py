@@ -8,7 +8,7 @@ from numba.core import types as nt
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
-from tapec.frontend.allocation import dim, dim_key, nominal, total
+from tapec.frontend.allocation import dim, dim_key, id_of, nominal, total
 from tapec.frontend.complex_arithmetic import each
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
@@ -173,7 +173,8 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
         return
     first = ev.lengths.sum(Const(0) if sub.lower is None else ev.scalar(sub.lower).atom)
     # where extents are sums of others, that of the owner may say which one the slice has
-    known = ev.lengths.alike is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
+    asked = (ev.partners.get(id_of(owner), id_of(owner)), axis) in ev.dims
+    known = asked or ev.lengths.alike is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
     exact = ev.lengths.sum(dim(ev, owner, axis).atom) if known else None
     whole = nominal(ev, owner, axis)
     if exact is not None and (low != 0 or high != 0 or sub.upper is not None):
