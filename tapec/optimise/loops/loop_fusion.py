@@ -124,7 +124,8 @@ class _Together:
             {self.iterations.aliases.find(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)}
             for loop in (first, second)
         ]
-        return memories[0] == memories[1] and len(memories[0]) == 1 and all(map(_copies, (first, second)))
+        own = memories[0] == memories[1] and len(memories[0]) == 1 and memories[0].isdisjoint(self.given)
+        return own and all(map(_copies, (first, second)))
 
     def alone(self, first: For, second: For) -> bool:
         """Whether what a loop writes is the function's own, and used in the two loops alone."""
