@@ -1,7 +1,8 @@
 """Calls of NumPy that need no functions of Numba's.
 
-For each type of argument of `np.empty`, `np.zeros`, `np.dot` and `np.transpose`, Numba compiles functions of its own, up
-to thirty for one call, and a process waits longer for those of a short gradient than for the gradient itself.  The usual forms of
+For each type of argument of `np.empty`, `np.zeros`, `np.dot` and `np.transpose`, Numba compiles functions of its own,
+up to thirty for one call, and a process waits longer for those of a short gradient than for the gradient itself.
+The usual forms of
 such calls are written here, with the results and errors of Numba's; other forms are left to Numba.
 """
 

@@ -13,10 +13,10 @@ The loops have the same iterations, which can run in any order.  The later one u
 where one of them writes what the other uses, each iteration keeps to the elements that have its number, also of two
 rows that may be one, as in `a[i] -= f * a[k]`, where the product is an array of its own at first.  What the earlier
 loop makes is used nowhere else: its derivatives would come too late otherwise, and more would be stored.  Nests that
-copy elements into one array, such as the parts that `np.concatenate` puts together, need nothing stored: they are joined
-whatever uses the array.  What stands between them is numbers, views, allocations, and checks that may as well be made before.  A loop of elementary functions
-on vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and
-neither is in a loop; nor is a loop that may be written out.
+copy elements into one array, such as the parts that `np.concatenate` puts together, need nothing stored, and are joined
+whatever uses the array.  What stands between the loops is numbers, views, allocations, and checks that may as well be
+made before.  A loop of elementary functions on vectors is not joined with one that cannot run on vectors, unless that
+has loops inside, which take longer, and neither is in a loop; nor is a loop that may be written out.
 
 Expects one name per value, as `number_values` leaves it.
 """
@@ -119,7 +119,7 @@ class _Together:
         return place if fits and not self.slower(first, second) and not self.slower(second, first) else None
 
     def copies_into_one(self, first: For, second: For) -> bool:
-        """Whether nests copy elements into one array, of which nothing needs to be stored: parts that are put together."""
+        """Whether nests copy elements into one array: parts that are put together."""
         memories = [
             {self.iterations.aliases.find(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)}
             for loop in (first, second)
