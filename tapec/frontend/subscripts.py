@@ -181,8 +181,10 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
         end = exact if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
         if high is not None and high < 0:
             end = exact.plus(end)
-        if _is_certain(ev, first, end, exact):
-            ev.dims[result, out] = total(ev, end.plus(first, -1)).atom
+        length = end.plus(first, -1)
+        # a loop that is known to have no iterations connects nothing, but a slice of no elements does
+        if length != Sum() and _is_certain(ev, first, end, exact):
+            ev.dims[result, out] = total(ev, length).atom
             return
     if low is None or high is None or low < 0 or high > 0 or (high == 0 and sub.upper is not None):
         last = None if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
