@@ -16,7 +16,7 @@ from tapec.captured import CapturedDerivative, lifted
 from tapec.composed import KINDS as COMPOSED
 from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.on_demand import CALLS, load
 from tapec.options import DEFAULT, Keywords, Options, chosen, no_aux
 from tapec.plain_functions import plain_function
@@ -99,7 +99,7 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     load(*CALLS)
     held = lifted(f, (kind, repr(wrt), options))
     if held is not None:
-        return _by_what_is_held(f, held, wrt, kind, options)
+        return _captured_derivative(f, held, wrt, kind, options)
     bound = unbound(f)
     function = plain_function(bound.function)
     if not bound.is_free:
@@ -130,7 +130,7 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     return staleness.shared(_make, same, wrt, kind, options)
 
 
-def _by_what_is_held(f: Any, bound: Bound, wrt: Any, kind: str, options: Options) -> Any:
+def _captured_derivative(f: Any, bound: Bound, wrt: Any, kind: str, options: Options) -> Any:
     """The derivative of a closure whose numbers and arrays are arguments."""
     from tapec.backend import staleness
 
@@ -195,7 +195,7 @@ def compiled_program(function: types.FunctionType, recipe: tuple[Any, ...], opti
 
 def _inlined(function: types.FunctionType, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
     """How a function that stands for a derivative is lowered where differentiated code calls that."""
-    from tapec.frontend.values import Static
+    from tapec.frontend.evaluator.values import Static
 
     return ev.apply(Static(function), args, kwargs, node)
 
@@ -207,7 +207,7 @@ class _Inline:
         self.function, self.wrt, self.kind, self.has_aux = function, wrt, kind, has_aux
 
     def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.frontend.values import Static
+        from tapec.frontend.evaluator.values import Static
         from tapec.transforms.nested_calls import called_derivative
 
         return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node, self.has_aux)

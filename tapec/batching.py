@@ -14,7 +14,7 @@ from tapec.backend.carrier import written
 from tapec.bound import unbound
 from tapec.callables import DerivativeFunction
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.options import Keywords, Options, chosen, no_aux
 from tapec.plain_functions import plain_function
 
@@ -108,7 +108,7 @@ class _NumbersOf:
         raise NotImplementedError
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.frontend.values import NONE
+        from tapec.frontend.evaluator.values import NONE
 
         # written for its types alone, and taken back
         block, state, roots = ev.block, ev.snapshot(), dict(ev.roots)
@@ -130,7 +130,7 @@ class _NoNumber(Exception):
 
 
 def _zeros(ev: Any, result: Any) -> Any:
-    from tapec.frontend.values import Complex, Sym, Tup, is_none, number
+    from tapec.frontend.evaluator.values import Complex, Sym, Tup, is_none, number
     from tapec.syntax.types import Scalar
 
     if isinstance(result, Tup):
@@ -151,7 +151,7 @@ class _OfKind:
         raise NotImplementedError
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.frontend.values import Record, Tup
+        from tapec.frontend.evaluator.values import Record, Tup
 
         value, items = args
         return type(value)(items.items, value.cls) if isinstance(value, Tup | Record) else items
@@ -168,7 +168,7 @@ _numbers_of, _of_kind = _NumbersOf(), _OfKind()
 
 def _loop(f: Any, arguments: Any, axes: Any, out_axes: Any) -> Any:
     turned = tuple(
-        [one if axis is None else _turned(one, axis) for one, axis in zip(arguments, axes, strict=True)]
+        [one if axis is None else _examples_first(one, axis) for one, axis in zip(arguments, axes, strict=True)]
     )
     batches = _leaves(tuple([one for one, axis in zip(turned, axes, strict=True) if axis is not None]))
     count = batches[0].shape[0]
@@ -192,10 +192,10 @@ def _loop(f: Any, arguments: Any, axes: Any, out_axes: Any) -> Any:
     return _back(found, out_axes)
 
 
-def _turned(value: Any, axis: Any) -> Any:
+def _examples_first(value: Any, axis: Any) -> Any:
     """The value with its examples along the first axis."""
     if isinstance(value, (tuple, list, dict)):
-        return _of_kind(value, tuple([_turned(item, axis) for item in _items(value)]))
+        return _of_kind(value, tuple([_examples_first(item, axis) for item in _items(value)]))
     if np.ndim(value) == 0:
         raise ValueError("vmap goes over an axis of arrays, and a number has none: in_axes has None for what is shared")
     return value if axis == 0 else np.moveaxis(value, axis, 0)

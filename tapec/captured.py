@@ -21,7 +21,7 @@ import numpy as np
 import tapec_runtime
 from tapec.bound import Bound, BoundDerivative, unbound
 from tapec.errors import TapecError, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 
 _MOST = 512
 # what was met last: the first closure of some code, and the function of what such closures hold
@@ -117,7 +117,7 @@ def _function_of(f: types.FunctionType, taken: dict[str, Any]) -> types.Function
     return function
 
 
-def by_what_is_held(f: Any, kind: Any, transform: Callable[[Bound], Any]) -> Any:
+def with_captured_arguments(f: Any, kind: Any, transform: Callable[[Bound], Any]) -> Any:
     """What a transform makes of a function: of a closure by what it holds, if that can be an argument."""
     held = lifted(f, kind)
     if held is not None:

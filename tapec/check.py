@@ -14,7 +14,7 @@ import numpy as np
 from tapec.api import grad
 from tapec.bound import unbound
 from tapec.errors import GradientMismatch, NoTranspose, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.plain_functions import plain_function
 from tapec.products import jvp, vjp
 

@@ -16,7 +16,7 @@ import numpy as np
 from tapec.backend.carrier import of_count, written
 from tapec.backend.program import directions, resolve_wrt
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 
 
 class Maker:
@@ -77,7 +77,7 @@ class ComposedMaker:
         self.kind = kind
 
     def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.frontend.values import Static, number
+        from tapec.frontend.evaluator.values import Static, number
 
         return Static(_ComposedCall(self.kind, args[0], kwargs.get("wrt", args[1] if len(args) > 1 else number(0))))
 
@@ -90,7 +90,7 @@ class _ComposedCall:
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.errors import UnsupportedSyntax
-        from tapec.frontend.values import Static, Tup
+        from tapec.frontend.evaluator.values import Static, Tup
         from tapec.transforms.nested import parameter_names
         from tapec.transforms.nested_calls import known
 
@@ -126,7 +126,7 @@ def with_vector(function: types.FunctionType, kind: str, wrt: Any, arguments: tu
         return *arguments[:place], arguments[positions[0]], *arguments[place:]
     if not directions(function, kind, wrt):
         return arguments
-    from tapec.frontend.values import Tup
+    from tapec.frontend.evaluator.values import Tup
 
     moving = tuple(arguments[position] for position in positions)
     return *arguments, moving[0] if single else Tup(moving)

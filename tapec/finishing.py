@@ -15,7 +15,7 @@ from tapec.backend.program import Program
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
-from tapec.optimise.shapes.versions import OTHER_FORM, Versions
+from tapec.optimise.shapes.versions import OTHER_VERSION, Versions
 from tapec.options import Options
 from tapec.remarks import stage
 from tapec.syntax.core import (
@@ -52,8 +52,8 @@ def finish(
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns.
 
-    several  the forms of which `core` is the first one
-    shapes   those of parameters, where the form for them may be made alone
+    several  the versions of which `core` is the first one
+    shapes   those of parameters, where the version for them may be made alone
     """
     stage("optimising")
     seeds, taken_apart = grouped(seeds, _complex_results(lowered) if seeds else [], core.types)
@@ -63,7 +63,7 @@ def finish(
     core = replace(core, body=_same_extents(core.body, partners))
     if several is not None:
         several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
-        several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
+        several = replace(several, special=tuple(version.asked_of(partners) for version in several.special))
     core = tidy(core, frozenset(taken).difference(core.params), options, several, shapes)
     _check_depth(core.body)
     whole = core
@@ -84,11 +84,11 @@ def finish(
     text = "\n".join(lines) + "\n"
     namespace = {**structure.namespace, **lowered.constants}
     only = None if several is None else several.only
-    if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_FORM for stmt in walk(core.body)):
+    if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_VERSION for stmt in walk(core.body)):
         only = 0
     return Program(
         *(core.name, text, namespace, whole, lowered, labels),
-        form=only,
+        version=only,
         prelude=kernels_text(kernels, options),
         kernels=tuple(kernel.name for kernel in kernels),
     )

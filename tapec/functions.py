@@ -43,8 +43,8 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
 
 
 def _compiled(f: Callable[..., Any], options: Options | None) -> Any:
-    load("tapec.tape.compiled_function")
-    from tapec.tape.compiled_function import compiled_function
+    load("tapec.tape.compiled_functions.compiled_function")
+    from tapec.tape.compiled_functions.compiled_function import compiled_function
 
     return compiled_function(f, options)
 
@@ -108,8 +108,8 @@ def custom_jvp(f: Callable[..., Any]) -> Any:
 
 
 def _with_gradient(f: Callable[..., Any], decorator: str) -> Any:
-    load("tapec.tape.custom_gradient")
-    from tapec.tape.custom_gradient import with_gradient
+    load("tapec.tape.custom_derivatives.custom_gradient")
+    from tapec.tape.custom_derivatives.custom_gradient import with_gradient
 
     return with_gradient(f, decorator)
 
@@ -140,8 +140,8 @@ def opaque(f: Callable[P, R], result: Any = None) -> Callable[P, R]:
     """
     if not callable(f):
         raise UsageError(f"{f!r} cannot be called")
-    load("tapec.tape.custom_gradient")
-    from tapec.frontend.opaque_calls import OpaqueFunction
+    load("tapec.tape.custom_derivatives.custom_gradient")
+    from tapec.frontend.operations.opaque_calls import OpaqueFunction
 
     return OpaqueFunction(f, result)
 
@@ -174,8 +174,8 @@ def register(
     >>> grad(lambda x: cosine(x) * x)(0.0)
     1.0
     """
-    load("tapec.tape.custom_gradient")
-    from tapec.tape.custom_gradient import registered
+    load("tapec.tape.custom_derivatives.custom_gradient")
+    from tapec.tape.custom_derivatives.custom_gradient import registered
 
     registered(f, vjp, jvp, result)
 
@@ -184,7 +184,7 @@ def _inside(decorator: str) -> Callable[..., Any]:
     """`custom_gradient(f)` in code that is lowered."""
 
     def lower(_ev: Any, args: Any, kwargs: Any, _node: Any) -> Any:
-        from tapec.tape.custom_gradient import inner_with_gradient
+        from tapec.tape.custom_derivatives.custom_gradient import inner_with_gradient
 
         return inner_with_gradient([*args, *kwargs.values()], decorator)
 
@@ -193,7 +193,7 @@ def _inside(decorator: str) -> Callable[..., Any]:
 
 def _opaque_inside(_ev: Any, args: Any, kwargs: Any, _node: Any) -> Any:
     """`opaque(f, result)` in code that is lowered."""
-    from tapec.tape.custom_gradient import inner_opaque
+    from tapec.tape.custom_derivatives.custom_gradient import inner_opaque
 
     return inner_opaque(dict(zip(("f", "result"), args, strict=False)) | kwargs)
 

@@ -19,7 +19,7 @@ from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active
 
 if TYPE_CHECKING:
-    from tapec.tape.recording import Recording
+    from tapec.tape.answers.recording import Recording
 
 
 _machinery: Any = None
@@ -28,19 +28,19 @@ _machinery: Any = None
 def _load() -> None:
     """The compiler, imported when a tape is entered for the first time."""
     global _machinery
-    load("tapec.tape.gradients", "tapec.tape.known_answers", "tapec.tape.recording", "tapec.tape.text_identity")
-    from tapec.tape.gradients import differentiate
-    from tapec.tape.known_answers import ANOTHER, known_answer, learn
-    from tapec.tape.recording import Recording
-    from tapec.tape.text_identity import meant
-    from tapec.tape.with_statement import asked_at
+    load(*(f"tapec.tape.answers.{name}" for name in ("gradients", "known_answers", "recording", "text_identity")))
+    from tapec.tape.answers.gradients import differentiate
+    from tapec.tape.answers.known_answers import ANOTHER, known_answer, learn
+    from tapec.tape.answers.recording import Recording
+    from tapec.tape.answers.text_identity import told_by_text
+    from tapec.tape.block.with_statement import asked_at
 
     _machinery = types.SimpleNamespace(
         Recording=Recording,
         differentiate=differentiate,
         known_answer=known_answer,
         learn=learn,
-        meant=meant,
+        told_by_text=told_by_text,
         asked_at=asked_at,
         ANOTHER=ANOTHER,
     )
@@ -95,13 +95,13 @@ class GradientTape:
 
     @staticmethod
     def __tapec_lower__(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.tape.tape_region import make_tape
+        from tapec.tape.block.tape_region import make_tape
 
         return make_tape(ev, GradientTape, args, kwargs, node)
 
     def __tapec_tape__(self) -> Any:
         """What stands for this tape in a block that enters it; None once it was entered."""
-        from tapec.tape.tape_region import TapeRegion
+        from tapec.tape.block.tape_region import TapeRegion
 
         return None if self._entered else TapeRegion(self.persistent, self.automatic, GradientTape)
 
@@ -139,7 +139,7 @@ class GradientTape:
             return
         try:
             if error is None:
-                self._record.harvest(sys._getframe(1))
+                self._record.name_left_objects(sys._getframe(1))
             else:
                 self._record.broken(sys._getframe(1), trace, error)
         except Exception as unknown:  # noqa: BLE001
@@ -344,8 +344,8 @@ class GradientTape:
             return str(self._error)
         if self._record is None or self._recording:
             raise RuntimeError("explain needs a tape that holds the record of its block")
-        load("tapec.tape.explain_none")
-        from tapec.tape.explain_none import explain
+        load("tapec.tape.answers.explain_none")
+        from tapec.tape.answers.explain_none import explain
 
         return explain(self._record, target, source)
 
@@ -372,7 +372,7 @@ class GradientTape:
         sources: list[Any],
         weights: list[Any],
         policy: UnconnectedGradients,
-        form: str = "gradient",
+        kind: str = "gradient",
         rows: bool = False,
     ) -> list[Any]:
         """The derivatives, for a caller's frame; a tape that is not persistent is then used up."""
@@ -385,9 +385,9 @@ class GradientTape:
                 raise RuntimeError(_ONE_ANSWER)
             record = record.paused(frame) if self._recording else record
             if record.names.doubtful:
-                targets = _machinery.meant(record, frame, asked[0], targets, 0)
-                sources = _machinery.meant(record, frame, asked[1], sources, 1)
-            result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, form, rows)
+                targets = _machinery.told_by_text(record, frame, asked[0], targets, 0)
+                sources = _machinery.told_by_text(record, frame, asked[1], sources, 1)
+            result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, kind, rows)
         except LoweringError as error:
             raise _placed(error, frame) from error.__cause__
         self._done()

@@ -15,7 +15,7 @@ import numpy as np
 from tapec.api import grad
 from tapec.backend.carrier import from_text
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.functions import custom_gradient, opaque
 from tapec.jacobians import jacfwd
 from tapec.plain_functions import plain_function

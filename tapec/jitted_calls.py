@@ -71,7 +71,7 @@ def directional(f: Any, primals: Any, tangents: Any) -> Any:
     return made
 
 
-def pulled(f: Any, *primals: Any) -> Any:
+def refuse_vjp(f: Any, *primals: Any) -> Any:
     """`vjp(f, *primals)`, whose second result is a Python function."""
     from numba.core.errors import TypingError
 

@@ -14,11 +14,11 @@ from tapec.backend.boundary import Boundary, combined, renamed
 from tapec.backend.directions import Direction, trees, with_directions
 from tapec.backend.program import Program, resolve_wrt
 from tapec.finishing import finish, is_float
-from tapec.frontend.evaluator import RESERVED
+from tapec.frontend.evaluator.evaluator import RESERVED
+from tapec.frontend.evaluator.values import Tup
 from tapec.frontend.lower import Lowered
-from tapec.frontend.source import parameters
-from tapec.frontend.values import Tup
-from tapec.optimise import alone_for, forms, prepare
+from tapec.frontend.source.function_source import parameters
+from tapec.optimise import alone_for, prepare, program_versions
 from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
@@ -41,14 +41,14 @@ from tapec.transforms.seed_shapes import with_checked_seeds, with_checked_tangen
 from tapec.transforms.split import Split, split
 
 # the program for operands that need no broadcasting, lowered by itself, and what is equal for that
-Alike = tuple[Function, tuple[tuple[Expr, Expr], ...]]
+Unbroadcast = tuple[Function, tuple[tuple[Expr, Expr], ...]]
 
 
 @dataclass(frozen=True)
 class Asked:
     """What is asked for.
 
-    alike  the program for operands that need no broadcasting, if it has been lowered by itself
+    unbroadcast  the program for operands that need no broadcasting, if it has been lowered by itself
     given  the arguments, if only the version that they need is to be made
     taken  the structures of the tangents, the cotangent or the vector that follow the arguments, if they are known
     """
@@ -59,7 +59,7 @@ class Asked:
     kind: str
     wrt: Any
     options: Options
-    alike: Alike | None
+    unbroadcast: Unbroadcast | None
     given: tuple[Any, ...] | None
     taken: tuple[Any, ...]
 
@@ -187,8 +187,8 @@ def _gradient(asked: Asked) -> Program:
     options, several, shapes = asked.options, None, None
     core = made.checked(asked.lowered.function)
     if options.fast and options.memory is None:
-        alike = None if asked.alike is None else (made.checked(asked.alike[0]), asked.alike[1])
-        several = forms(core, made.constants, alike)
+        unbroadcast = None if asked.unbroadcast is None else (made.checked(asked.unbroadcast[0]), asked.unbroadcast[1])
+        several = program_versions(core, made.constants, unbroadcast)
     if asked.given is not None:
         shapes = made.structure.shapes(asked.given)
     if several is not None:

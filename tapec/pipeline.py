@@ -11,7 +11,7 @@ from typing import Any
 
 from tapec.backend.callee_text import callees_text
 from tapec.backend.program import Program
-from tapec.frontend.alike import lowered_alike
+from tapec.frontend.assumed_extents import lowered_without_broadcasting
 from tapec.frontend.lower import lower
 from tapec.kinds import KINDS, Asked
 from tapec.optimise import prepare, used
@@ -34,7 +34,7 @@ def build(
     """Run the pipeline for one function and signature.
 
     `arguments` holds one structure of core types per parameter, or a Static; `listener` hears of stages
-    and remarks.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
+    and remarks.  Of a program that has several versions, that for the arguments `given` is made, if there are any.
     `taken` holds the structures of the tangents, the cotangent or the vector that follow the arguments; if there are
     none, they have the types that they should have.
     """
@@ -46,12 +46,12 @@ def build(
     with heard_by(None):
         lowered = lower(function, arguments, prepare=prepare if options.fast else None)
         options = options.with_checks(lowered.boundscheck)
-        alike = None
+        unbroadcast = None
         if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
-            alike = lowered_alike(function, arguments, prepare, lowered)
+            unbroadcast = lowered_without_broadcasting(function, arguments, prepare, lowered)
     with heard_by(listener):
         stage("differentiating")
-        asked = Asked(lowered, function, arguments, kind, wrt, options, alike, given, taken)
+        asked = Asked(lowered, function, arguments, kind, wrt, options, unbroadcast, given, taken)
         program = KINDS[kind](asked)
     with heard_by(None):
         callees = callees_text(program, lowered, options) if lowered.callees else ""

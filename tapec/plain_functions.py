@@ -10,7 +10,7 @@ from typing import Any
 
 from tapec.backend.carrier import written
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters, undecorated
+from tapec.frontend.source.function_source import parameters, undecorated
 
 _KEPT = 512
 

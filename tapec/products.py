@@ -15,9 +15,9 @@ import numpy as np
 from tapec import jitted_calls
 from tapec.bound import Bound, takes_all_by_position, unbound
 from tapec.callables import R
-from tapec.captured import by_what_is_held, lifted
+from tapec.captured import lifted, with_captured_arguments
 from tapec.errors import TapecError, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.jitted_calls import called_in_jitted_code
 from tapec.on_demand import CALLS, load
 from tapec.options import DEFAULT, Keywords, Options, chosen
@@ -273,7 +273,7 @@ def vjp(
 def vjp(
     f: Callable[..., R], *primals: Any, **options: Unpack[Keywords]
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
-@called_in_jitted_code(jitted_calls.pulled)
+@called_in_jitted_code(jitted_calls.refuse_vjp)
 def vjp(f: Callable[..., Any], *primals: Any, **options: Any) -> Any:
     """The value of `f` and the function that pulls a cotangent back (reverse mode).
 
@@ -319,7 +319,7 @@ def vjp_by(
 ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """`vjp` by the arguments at the positions `by` alone, by all of float type for None."""
     load(*CALLS)
-    return by_what_is_held(f, "vjp", lambda bound: _vjp(bound, by, primals, options))
+    return with_captured_arguments(f, "vjp", lambda bound: _vjp(bound, by, primals, options))
 
 
 def _vjp(

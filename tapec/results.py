@@ -8,7 +8,7 @@ from typing import Any
 from tapec.backend.boundary import Boundary
 from tapec.errors import NotDifferentiable, Span
 from tapec.frontend.lower import Lowered
-from tapec.frontend.source import definition
+from tapec.frontend.source.function_source import definition
 from tapec.syntax.core import Const, Raise
 from tapec.syntax.types import Scalar
 from tapec.transforms.compressed import SPARSE

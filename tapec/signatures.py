@@ -19,7 +19,7 @@ from numba import from_dtype, types
 from numba.core.typing.templates import Signature
 
 from tapec.errors import UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 
 _PYTHON = {
     "float": types.float64,

@@ -17,9 +17,9 @@ from tapec.backend.description import docstring, shown
 from tapec.backend.program import resolve_wrt
 from tapec.bound import Bound, unbound
 from tapec.callables import P, Sources
-from tapec.captured import by_what_is_held
+from tapec.captured import with_captured_arguments
 from tapec.errors import NotDifferentiable, UnsupportedFunction, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.on_demand import CALLS, load
 from tapec.options import Keywords, Options, chosen, no_aux, no_limit
 from tapec.plain_functions import plain_function
@@ -152,7 +152,7 @@ class SparseDerivative(Generic[P]):
     def _of(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
         if self._bound is not None:
             return self._evaluated(self._bound, args, kwargs, into)
-        return by_what_is_held(self._f, self.kind, lambda bound: self._evaluated(bound, args, kwargs, into))
+        return with_captured_arguments(self._f, self.kind, lambda bound: self._evaluated(bound, args, kwargs, into))
 
     def _evaluated(self, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
         known = self._functions.get(bound.function)

@@ -36,8 +36,8 @@ def test_downward_imports_are_fine(tree):
         tree(
             {
                 "tapec/api.py": "from tapec.frontend import lower\nimport tapec_runtime",
-                "tapec/frontend/lower.py": "from tapec.frontend.values import V\nfrom .. import errors",
-                "tapec/frontend/values.py": "from tapec.syntax.core import Name",
+                "tapec/frontend/lower.py": "from tapec.frontend.evaluator.values import V\nfrom .. import errors",
+                "tapec/frontend/evaluator/values.py": "from tapec.syntax.core import Name",
                 "tapec/syntax/core.py": "",
                 "tapec/errors.py": "",
             }
@@ -66,9 +66,18 @@ def test_the_package_itself_stands_above_its_parts(tree):
     assert "rules imports __init__" in complaint
 
 
-def test_imports_for_type_checkers_do_not_count(tree):
-    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tapec.frontend.lower import f"
-    assert tree({"tapec/syntax/core.py": source, "tapec/frontend/lower.py": ""}) == []
+ANNOTATIONS = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
+
+
+def test_an_upward_import_for_annotations_is_found(tree):
+    source = f"{ANNOTATIONS}from tapec.frontend.lower import f"
+    (complaint,) = tree({"tapec/syntax/core.py": source, "tapec/frontend/lower.py": ""})
+    assert "syntax imports frontend, which stands above it" in complaint
+
+
+def test_annotations_form_no_cycle(tree):
+    source = f"{ANNOTATIONS}from tapec.rules.b import f"
+    assert tree({"tapec/rules/a.py": source, "tapec/rules/b.py": "import tapec.rules.a"}) == []
 
 
 def test_the_runtime_imports_nothing_of_the_compiler(tree):
@@ -85,3 +94,22 @@ def test_a_cycle_within_a_layer_is_found(tree):
 def test_a_folder_without_a_layer_is_found(tree):
     (complaint,) = tree({"tapec/extras/more.py": ""})[:1]
     assert "`extras` stands in no layer" in complaint
+
+
+def test_the_folders_of_tapes_have_layers_too(tree):
+    (complaint,) = tree(
+        {"tapec/tape/objects/o.py": "from tapec.tape.plan.p import f", "tapec/tape/plan/p.py": ""}
+    )
+    assert "objects imports plan, which stands above it (tapec.tape.plan.p)" in complaint
+
+
+def test_folders_of_one_level_import_nothing_of_one_another(tree):
+    (complaint,) = tree(
+        {"tapec/tape/run/r.py": "from tapec.tape.block.b import f", "tapec/tape/block/b.py": ""}
+    )
+    assert "run imports block, which stands beside it (tapec.tape.block.b)" in complaint
+
+
+def test_a_file_beside_the_folders_is_found(tree):
+    (complaint,) = tree({"tapec/tape/loose.py": ""})
+    assert "`loose` stands in no layer" in complaint

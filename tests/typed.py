@@ -88,7 +88,7 @@ def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:
 def _infer(program: Program, kinds: tuple[Any, ...]) -> None:
     ours = {"parallel": False, "pipeline_class": lean_compiler.Compiler, "no_cfunc_wrapper": True}
     flags = {**program.options.flags, **ours}
-    with mock.patch.object(numba.config, "DISABLE_JIT", False), jit.quiet(), _types_alone():
+    with mock.patch.object(numba.config, "DISABLE_JIT", False), jit.without_advice(), _types_alone():
         _signature(numba.njit(**flags)(_load(program)), kinds)
 
 

@@ -2,8 +2,10 @@
 
     python -m tools.check_layers
 
-A module may import what stands in its own layer or in a lower one.  Imports inside functions
-count; those under `if TYPE_CHECKING:` do not.  The runtime package imports nothing of the compiler.
+A module may import what stands in its own layer or in a lower one; so it is among the folders of a layer that is
+divided itself, where different folders of one level import nothing of one another.  Imports inside functions count,
+and so do those for annotations, under `if TYPE_CHECKING:`; only these may form a cycle.  The runtime package imports
+nothing of the compiler.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+Layers = tuple[tuple[str, ...], ...]
+
 # highest first; a name is a module or a folder of `tapec`
-LAYERS: tuple[tuple[str, ...], ...] = (
+LAYERS: Layers = (
     ("__main__",),
     ("cli",),
     ("bridge", "dask", "diagnosis", "jax", "labelled", "pytensor", "scipy", "sklearn", "torch"),
@@ -38,17 +42,45 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("syntax",),
     ("callables", "errors", "remarks", "on_demand", "options", "version"),
 )
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+# the folders of a layer that have layers among themselves
+ROOMS: dict[str, Layers] = {
+    "frontend": (
+        *(("__init__",), ("assumed_extents",), ("lower",), ("full_evaluator",)),
+        *(("calls",), ("library",), ("statements",), ("expressions",), ("iteration",)),
+        *(("arrays",), ("structures",), ("operations",), ("evaluator",), ("source",)),
+    ),
+    "optimise": (
+        ("__init__",),
+        ("passes",),
+        ("contractions", "vectors"),
+        ("loops",),
+        ("shapes",),
+        ("buffers",),
+        ("simplify",),
+        ("driver", "rewriter"),
+        ("name_origins", "thread_flags", "vector_operations"),
+        ("costs",),
+    ),
+    "tape": (
+        ("__init__",),
+        ("answers", "compiled_functions", "custom_derivatives"),
+        ("plan",),
+        ("block", "run"),
+        ("objects",),
+        ("derivatives",),
+    ),
+}
 COMPILER, RUNTIME = "tapec", "tapec_runtime"
 
 
 @dataclass(frozen=True)
 class Import:
-    """One import statement's effect: a module that needs another one."""
+    """One import statement's effect: a module that needs another one, if only for annotations."""
 
     importer: str
     imported: str
     where: str
+    annotates: bool = False
 
 
 def modules(folder: Path) -> dict[str, Path]:
@@ -62,23 +94,21 @@ def imports(known: dict[str, Path]) -> list[Import]:
     found = []
     for name, path in known.items():
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        for node in statements(tree):
+        for node, annotates in statements(tree):
             for target in targets(node, name, known):
                 if target != name:
-                    found.append(Import(name, target, f"{path}:{node.lineno}"))
+                    found.append(Import(name, target, f"{path}:{node.lineno}", annotates))
     return found
 
 
-def statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The import statements that run."""
+def statements(tree: ast.AST, annotates: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements, and whether they are for annotations."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for alternative in node.orelse:
-                yield from statements(alternative)
+            yield node, annotates
         elif not isinstance(node, ast.expr):
-            yield from statements(node)
+            checked = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            yield from statements(node, annotates or checked)
 
 
 def targets(node: ast.Import | ast.ImportFrom, importer: str, known: dict[str, Path]) -> Iterator[str]:
@@ -100,36 +130,56 @@ def targets(node: ast.Import | ast.ImportFrom, importer: str, known: dict[str, P
             yield f"{name}.__init__" if f"{name}.__init__" in known else name
 
 
-def layer(module: str) -> str:
-    """The part of a compiler module's name that stands in `LAYERS`."""
-    return module.split(".")[1] if "." in module else "__init__"
+def part(module: str, package: str) -> str:
+    """The module or folder of a package to which a module belongs."""
+    return module.removeprefix(f"{package}.").split(".")[0]
 
 
 def violations(compiler: Path, runtime: Path) -> list[str]:
     """What is wrong, one sentence each; empty if all imports point down."""
     known = modules(compiler) | modules(runtime)
-    complaints = [
-        f"{path}: `{layer(name)}` stands in no layer; add it to tools/check_layers.py"
-        for name, path in known.items()
-        if name.startswith(f"{COMPILER}.") and layer(name) not in LEVEL
-    ]
     arrows = imports(known)
-    for arrow in arrows:
-        importer_root, imported_root = arrow.importer.split(".")[0], arrow.imported.split(".")[0]
-        if importer_root == RUNTIME and imported_root == COMPILER:
-            complaints.append(f"{arrow.where}: the runtime imports {arrow.imported} of the compiler")
-        elif importer_root == imported_root == COMPILER:
-            above, below = layer(arrow.importer), layer(arrow.imported)
-            if LEVEL.get(below, len(LAYERS)) < LEVEL.get(above, 0):
-                complaints.append(f"{arrow.where}: {above} imports {below}, which stands above it ({arrow.imported})")
+    complaints = [
+        f"{arrow.where}: the runtime imports {arrow.imported} of the compiler"
+        for arrow in arrows
+        if arrow.importer.split(".")[0] == RUNTIME and arrow.imported.split(".")[0] == COMPILER
+    ]
+    complaints += upwards(COMPILER, LAYERS, known, arrows)
+    for room, layers in ROOMS.items():
+        complaints += upwards(f"{COMPILER}.{room}", layers, known, arrows, apart=True)
     return complaints + cycles(arrows)
+
+
+def upwards(
+    package: str, layers: Layers, known: dict[str, Path], arrows: list[Import], apart: bool = False
+) -> list[str]:
+    """The modules of a package that stand in no layer, and the imports in it that do not point down.
+
+    apart  whether the parts of one layer import nothing of one another
+    """
+    inside = f"{package}."
+    level = {name: number for number, names in enumerate(layers) for name in names}
+    complaints = [
+        f"{path}: `{part(name, package)}` stands in no layer; add it to tools/check_layers.py"
+        for name, path in known.items()
+        if name.startswith(inside) and part(name, package) not in level
+    ]
+    for arrow in arrows:
+        if arrow.importer.startswith(inside) and arrow.imported.startswith(inside):
+            above, below = part(arrow.importer, package), part(arrow.imported, package)
+            if above != below and level.get(below, len(layers)) < level.get(above, 0) + apart:
+                beside = level.get(below) == level.get(above)
+                where = "beside" if beside else "above"
+                complaints.append(f"{arrow.where}: {above} imports {below}, which stands {where} it ({arrow.imported})")
+    return complaints
 
 
 def cycles(arrows: list[Import]) -> list[str]:
     """A sentence for a chain of imports that comes back to where it began."""
     graph: dict[str, set[str]] = {}
     for arrow in arrows:
-        graph.setdefault(arrow.importer, set()).add(arrow.imported)
+        if not arrow.annotates:
+            graph.setdefault(arrow.importer, set()).add(arrow.imported)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

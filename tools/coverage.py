@@ -221,8 +221,8 @@ def _is_function(found: Any) -> bool:
 
 def kind(function: Any) -> str:
     """What becomes of a function: "derivative", "inert", "refused" or ""."""
-    from tapec.frontend.calls import dotted_name
-    from tapec.frontend.handlers import SPECIAL as HANDLED
+    from tapec.frontend.calls.calls import dotted_name
+    from tapec.frontend.calls.function_handlers import SPECIAL as HANDLED
     from tapec.rules.library import INERT, PRIMITIVES, REFUSED, STATIC, library_function
 
     name, dotted = function_name(function), dotted_name(function)

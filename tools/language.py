@@ -21,12 +21,14 @@ import gast
 import numpy as np
 
 from tapec import errors
-from tapec.frontend import complex_calls, imports, suspended
-from tapec.frontend.calls import dotted_name
-from tapec.frontend.constructs import WORDS
-from tapec.frontend.handlers import METHOD_HANDLERS, SPECIAL
-from tapec.frontend.lower import new_evaluator
-from tapec.frontend.operators import SIGNS
+from tapec.frontend.calls.calls import dotted_name
+from tapec.frontend.calls.function_handlers import METHOD_HANDLERS, SPECIAL
+from tapec.frontend.expressions.operators import SIGNS
+from tapec.frontend.full_evaluator import FullEvaluator
+from tapec.frontend.iteration import generators
+from tapec.frontend.library import complex_calls
+from tapec.frontend.source.refused_syntax import WORDS
+from tapec.frontend.statements import import_statement, nonlocal_variables, try_statement
 from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC
 
@@ -183,12 +185,14 @@ def complex_functions() -> list[Any]:
 
 def page() -> str:
     """The text of docs/language.md."""
-    ev = new_evaluator()
+    ev = FullEvaluator()
     # the others have handlers for the blocks of tapes, where decisions are known
-    statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys() - imports.STATEMENTS.keys()
+    statements = set(ev.statement_handlers)
+    for others in (try_statement.TRY, nonlocal_variables.DECLARATIONS, import_statement.STATEMENTS):
+        statements -= others.keys()
     # written as `if` before it is read
     statements |= {gast.Match}
-    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys() - {gast.GeneratorExp}
+    expressions = ev.expression_handlers.keys() - generators.EXPRESSIONS.keys() - {gast.GeneratorExp}
     operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
     rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]
     parts = {

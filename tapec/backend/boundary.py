@@ -12,8 +12,8 @@ import numpy as np
 from tapec.backend import printer
 from tapec.backend.pairs import Pair, put_together
 from tapec.errors import NotDifferentiable, UsageError
-from tapec.frontend.source import definition
-from tapec.frontend.values import Complex, SameAs, Static, Tup
+from tapec.frontend.evaluator.values import Complex, SameAs, Static, Tup
+from tapec.frontend.source.function_source import definition
 from tapec.syntax.core import Expr
 from tapec.syntax.types import Array, Scalar
 

@@ -20,8 +20,8 @@ from tapec.backend.description import KINDS, shown
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import TapecError, UnsupportedType
-from tapec.frontend.jitted import packed, unpacked
-from tapec.frontend.pickled import Files, files_of, give_back
+from tapec.frontend.source.numba_decorators import packed, unpacked
+from tapec.frontend.source.pickled_functions import Files, files_of, give_back
 from tapec.transforms.jacobian import JACOBIANS
 from tapec_runtime.locking import compiling
 
@@ -30,7 +30,7 @@ PACKED = frozenset({"grad", "value_and_grad", "jvp", "hvp", *JACOBIANS})
 # derivatives for arguments that are known while compiling, of one derivative
 _MOST = 32
 
-# makes the program for Numba argument types, or of several forms of it the one for given arguments
+# makes the program for Numba argument types, or of several versions of it the one for given arguments
 Build = Callable[[tuple[Any, ...], tuple[Any, ...] | None], Program]
 
 
@@ -59,7 +59,7 @@ class Remade:
         """The function that it is the derivative of; None for what a tape has made."""
         return self._request and self._request.function
 
-    def anew(self) -> Any:
+    def uncompiled(self) -> Any:
         """The same derivative, with nothing compiled."""
         raise NotImplementedError
 
@@ -84,7 +84,7 @@ class Remade:
         found = self._for_known.get(key)
         if found is None or found[0].reads.changed:
             # the values are kept, and their ids with them
-            found = self._for_known[key] = self.anew(), known
+            found = self._for_known[key] = self.uncompiled(), known
         self._for_known.move_to_end(key)
         if len(self._for_known) > _MOST:
             self._for_known.popitem(last=False)
@@ -132,7 +132,7 @@ def called(derivative: Any, known: dict[int, Any], args: list[Any]) -> Any:
     return derivative._call_known(known, args) if known else derivative(*args)
 
 
-def made_ready(derivative: Any, known: dict[int, Any], args: list[Any]) -> Any:
+def compile_for(derivative: Any, known: dict[int, Any], args: list[Any]) -> Any:
     """Compile for such arguments, and call nothing."""
     found = argument_types(tuple(args))
     (derivative.for_known(known) if known else derivative)._overload(found, None)

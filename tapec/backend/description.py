@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from tapec.backend.program import resolve_wrt
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 
 KINDS = {
     "grad": "The gradient of {} with respect to {}.",

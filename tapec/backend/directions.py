@@ -15,7 +15,7 @@ from typing import Any
 from tapec.backend.boundary import Boundary, taken_apart
 from tapec.backend.pairs import Pair
 from tapec.errors import UsageError
-from tapec.frontend.values import Complex, Static, Tup
+from tapec.frontend.evaluator.values import Complex, Static, Tup
 from tapec.syntax.types import Array, Scalar
 
 

@@ -30,7 +30,7 @@ from tapec.backend.derivative_base import (
     Build,
     Remade,
     call_structured,
-    made_ready,
+    compile_for,
     read_by,
     remake,
     source_of,
@@ -44,8 +44,8 @@ from tapec.backend.packing import may_pack
 from tapec.backend.program import Program
 from tapec.backend.progress import told
 from tapec.errors import ArgumentOverlap, TapecError
-from tapec.frontend.jitted import packed
-from tapec.frontend.pickled import Files, files_of
+from tapec.frontend.source.numba_decorators import packed
+from tapec.frontend.source.pickled_functions import Files, files_of
 from tapec_runtime.locking import compiling, jit_is_off
 
 
@@ -86,7 +86,7 @@ class Derivative(Remade, Dispatcher):
         self._texts: dict[tuple[Any, ...], str] = {}
         self._pointed: dict[tuple[Any, ...], Any] = {}
         self._marked: set[int] = set()
-        # the types for which one form of a program is compiled alone, and whether no more are to be
+        # the types for which one version of a program is compiled alone, and whether no more are to be
         self._alone: set[tuple[Any, ...]] = set()
         self._whole = False
         # by their names, the only classes of named tuples that this derivative is compiled for; () if there are others
@@ -101,7 +101,7 @@ class Derivative(Remade, Dispatcher):
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
 
-    def anew(self) -> Derivative:
+    def uncompiled(self) -> Derivative:
         return Derivative(self.py_func, self._build_program, self._recipe, self._request)
 
     @compiling
@@ -121,7 +121,7 @@ class Derivative(Remade, Dispatcher):
             return self._overload(self._folded(tuple(nt.unliteral(one) for one in given)), None)
         found = types_of_all(arguments)
         if found is None or self._may_pack(found):
-            return call_structured(self, self._request, self._names, arguments, made_ready)
+            return call_structured(self, self._request, self._names, arguments, compile_for)
         folded = self._folded(found)
         whole = self._whole or any(isinstance(one, nt.Type) for one in arguments)
         return self._overload(folded, None if whole or folded != found else arguments)
@@ -139,7 +139,7 @@ class Derivative(Remade, Dispatcher):
 
     @compiling
     def _overload(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
-        """Compile for argument types; of several forms of a program the one for arguments `given`, if there are any."""
+        """Compile for argument types; of several versions of a program that for the arguments `given`, if any."""
         existing: Any = self.overloads.get(types_)
         if existing is not None:
             return existing.entry_point
@@ -169,7 +169,7 @@ class Derivative(Remade, Dispatcher):
         return result.entry_point
 
     def _cached(self, types_: tuple[Any, ...], alone: bool) -> Any:
-        """The compilation result that another process, or this one, has left on disk; `alone`: one form will do."""
+        """The compilation result that another process, or this one, has left on disk; `alone`: one version will do."""
         if self._request is None:
             return None
         requests = (self._request, *(self._request.alone() if alone else ()))
@@ -186,7 +186,7 @@ class Derivative(Remade, Dispatcher):
 
     def _compiled(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
         program = self.program(types_, given)
-        request = self._request and replace(self._request, form=program.form)
+        request = self._request and replace(self._request, version=program.version)
         entry = cache.plan(request, types_, program) if request is not None else None
         if entry is not None and cache.write_source(entry.source_path, program.text):
             result, kernel = jit.compile_overload(program, types_, entry.module_name, str(entry.source_path))
@@ -201,7 +201,7 @@ class Derivative(Remade, Dispatcher):
     @compiling
     def program(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None = None) -> Program:
         """Run the pipeline for Numba argument types; `given` as for `_overload`."""
-        with jit.quiet():
+        with jit.without_advice():
             # Numba hands extra arguments over as one tuple
             if not self._variadic:
                 return self._build_program(types_, given)
@@ -294,7 +294,7 @@ class Derivative(Remade, Dispatcher):
 
     @compiling
     def _compile_whole(self) -> None:
-        """Compile programs in all their forms from now on, also those of which there is one form only."""
+        """Compile programs in all their versions from now on, also those of which there is one version only."""
         self._whole = True
         if not self._alone:
             return
@@ -346,8 +346,8 @@ class Retrying(Derivative):
     """A derivative whose programs refuse some arguments, before they write, that others are made for.
 
     Those of a function that writes into its arguments take them to be separate.  An array that was passed twice then
-    gets a program in which it is one array.  One form of a program, which is compiled alone for the arguments of the
-    first call, refuses those of other forms.  Then all are compiled.
+    gets a program in which it is one array.  One version of a program, which is compiled alone for the arguments of the
+    first call, refuses those of other versions.  Then all are compiled.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -25,10 +25,10 @@ import numpy as np
 from numba.core import types as nt
 from numba.core.dispatcher import Dispatcher
 
-from tapec.frontend.jitted import Jitted, callback_function, of_callback, of_ufunc
-from tapec.frontend.opaque_calls import registered
-from tapec.frontend.source import undecorated
-from tapec.frontend.vectorised import function_of
+from tapec.frontend.calls.numba_vectorize import function_of
+from tapec.frontend.operations.registered_derivatives import registered
+from tapec.frontend.source.function_source import undecorated
+from tapec.frontend.source.numba_decorators import Jitted, callback_function, of_callback, of_ufunc
 from tapec.options import Options
 
 # Numba does not cache code with larger constants either
@@ -37,8 +37,8 @@ LARGEST_ARRAY = 10**6
 # what these hold is told by their versions, which are part of every key
 TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator", "tapec", "tapec_runtime"})
 
-# forms that a program has at most
-_FORMS = 3
+# versions that a program has at most
+_VERSIONS = 3
 
 Table = list[list[str]]
 
@@ -57,7 +57,7 @@ class Request:
     count     how many of the arguments are the function's own; None for all
     options   the options of the compilation
     primal    of a pullback: the types of the arguments that it belongs to
-    form      which of several forms of the program, by its position; None for all in one
+    version      which of several versions of the program, by its position; None for all in one
     """
 
     function: types.FunctionType
@@ -66,7 +66,7 @@ class Request:
     count: int | None = None
     options: Options = Options()
     primal: tuple[Any, ...] = ()
-    form: int | None = None
+    version: int | None = None
 
     def key(self, argument_types: tuple[Any, ...]) -> str:
         """The key under which the table of names is kept."""
@@ -83,12 +83,12 @@ class Request:
         return walk.digest()
 
     def alone(self) -> list[Request]:
-        """What asks for one form of the program alone, for each of those that there may be."""
+        """What asks for one version of the program alone, for each of those that there may be."""
         several = self.kind in ("grad", "value_and_grad")
-        return [replace(self, form=position) for position in range(_FORMS)] if several else []
+        return [replace(self, version=position) for position in range(_VERSIONS)] if several else []
 
     def _rest(self) -> tuple[Any, ...]:
-        return self.kind, self.wrt, self.count, self.options, self.form
+        return self.kind, self.wrt, self.count, self.options, self.version
 
 
 def stand_in(numba_type: Any) -> Any:
@@ -163,8 +163,8 @@ def _harmless(cell: Any) -> bool:
     except ValueError:
         return True
     if isinstance(held, tuple | list | set | frozenset):
-        return all(_plain(item) or _told_by_name(item) for item in held)
-    return _plain(held) or _told_by_name(held)
+        return all(_plain(item) or _identified_by_name(item) for item in held)
+    return _plain(held) or _identified_by_name(held)
 
 
 def _found(module: str, qualname: str) -> Any:
@@ -181,7 +181,7 @@ def _package(obj: Any) -> str:
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
-def _told_by_name(obj: Any) -> bool:
+def _identified_by_name(obj: Any) -> bool:
     """Whether `obj` is a function or class of a trusted package, and not made of the user's."""
     if isinstance(obj, types.FunctionType | type):
         return trusted(obj)
@@ -322,7 +322,7 @@ class Walk:
             # which says that its module is Numba's
             self.feed("callback", of_callback(obj).__tapec_key__())
             self.value(callback)
-        elif _told_by_name(obj):
+        elif _identified_by_name(obj):
             self.feed("trusted", getattr(obj, "__module__", ""), getattr(obj, "__qualname__", obj.__name__))
         elif isinstance(obj, Dispatcher):
             self.feed("jitted")

@@ -35,7 +35,7 @@ class Interpreted(Remade):
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
 
-    def anew(self) -> Interpreted:
+    def uncompiled(self) -> Interpreted:
         return Interpreted(self.carrier, self._build_program, self._recipe, self._request)
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
@@ -68,7 +68,7 @@ class Interpreted(Remade):
     def _made(self, types_: tuple[Any, ...]) -> Any:
         """The function for argument types, made by the first who asks."""
         if types_ not in self._functions:
-            with jit.quiet():
+            with jit.without_advice():
                 program = self._build_program(types_, None)
             self.reads.note(read_by(program), program.lowered.functions)
             self._texts[types_] = program.text

@@ -101,16 +101,16 @@ def _compiled_at_a_call(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
     """What Numba does where a call has new types, with errors and advice as the user can understand them."""
     made = dispatcher()
     try:
-        with quiet(), told(f"compiling `{made.py_func.__name__}`", made.progress):
+        with without_advice(), told(f"compiling `{made.py_func.__name__}`", made.progress):
             return type(made)._compile_for_args(made, *args, **kwargs)
     except (NumbaError, AssertionError) as error:
         raise CompilationError(
             f"Numba refused the generated source of `{made.py_func.__name__}`",
-            reason=_said(error),
+            reason=_first_line(error),
         ) from error
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
@@ -129,13 +129,13 @@ def compile_overload(
 ) -> tuple[Any, Any]:
     """The compiled result for exact argument types, and the dispatcher that must outlive it."""
     dispatcher = _dispatcher(load(program, module_name, path), program.options)
-    told = tuple(map(_told, argument_types))
+    told = tuple(map(_shown_type, argument_types))
     try:
-        with quiet():
+        with without_advice():
             dispatcher.compile(told)
     except (NumbaError, AssertionError) as error:
         raise CompilationError(
-            f"Numba refused the generated source of `{program.name}`", reason=_said(error)
+            f"Numba refused the generated source of `{program.name}`", reason=_first_line(error)
         ) from error
     result = dispatcher.overloads[told]
     if told != argument_types:
@@ -144,14 +144,14 @@ def compile_overload(
     return result, dispatcher
 
 
-def _told(numba_type: Any) -> Any:
+def _shown_type(numba_type: Any) -> Any:
     """The type of an argument, or of one that was left out and has no type: the text has its value, not its name."""
     left_out = isinstance(numba_type, nt.Omitted) and argument_types.argument_types((numba_type.value,)) is None
     return nt.Omitted(None) if left_out else numba_type
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def without_advice() -> Iterator[None]:
     """Without Numba's advice on speed: the user cannot follow it in code that is generated."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaPerformanceWarning)

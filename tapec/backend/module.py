@@ -13,7 +13,7 @@ from tapec.backend.jit import decorator
 from tapec.backend.printer import harmless
 from tapec.backend.program import Program
 from tapec.errors import UnsupportedType, UsageError
-from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.version import __version__
 
 _LARGEST_TABLE = 4096

@@ -1,4 +1,4 @@
-"""Lists and tuples among arguments, packed for a program that loops over them (see frontend/packed_lists.py)."""
+"""Lists and tuples among arguments, packed for a program that loops over them (see frontend/arrays/packed_lists.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import types as nt
 
 from tapec.backend import object_arguments
-from tapec.frontend.packed_lists import Form, ItemLeaf, ItemNest, fields_of, leaves_of
+from tapec.frontend.arrays.packed_lists import Form, ItemLeaf, ItemNest, fields_of, leaves_of
 
 # of fewer items a program is compiled for each number, and of a few large ones, which would be copied at each call
 _LEAST, FEW, LARGE = 4, 16, 2**26

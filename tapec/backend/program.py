@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UnsupportedType, UsageError
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.options import DEFAULT, Options
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Program:
     params     the labels of the function's parameters
     prelude    the recursive functions that `source` calls, compiled on their own
     options    what it was compiled with
-    form       which of several forms it is alone, by its position; None for all that there are
+    version       which of several versions it is alone, by its position; None for all that there are
     kernels    the functions in the prelude that stand for parts of the source (`kernels.py`)
     """
 
@@ -42,7 +42,7 @@ class Program:
     params: tuple[str, ...] = ()
     prelude: str = ""
     options: Options = DEFAULT
-    form: int | None = None
+    version: int | None = None
     kernels: tuple[str, ...] = ()
 
     @property

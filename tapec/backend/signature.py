@@ -9,8 +9,8 @@ from numba.core import types as nt
 from tapec.backend.program import resolve_wrt
 from tapec.backend.repeated_arguments import Same, resolved
 from tapec.errors import UnsupportedType, UsageError
-from tapec.frontend.numba_types import from_numba
-from tapec.frontend.values import Complex, SameAs, Static, Tup
+from tapec.frontend.evaluator.numba_types import from_numba
+from tapec.frontend.evaluator.values import Complex, SameAs, Static, Tup
 from tapec.syntax.types import Array, Scalar
 
 

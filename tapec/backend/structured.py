@@ -64,12 +64,12 @@ def _with_known(cls: Any, items: Any, label: str) -> Any:
         converted = tuple(_plain(item, label) for item in items)
         return cls(*converted) if cls is not None else converted
     places = dict(known)
-    made = _knowing(cls, len(items), known)
+    made = _class_with_known(cls, len(items), known)
     return made(*(None if k in places else _plain(item, label) for k, item in enumerate(items)))
 
 
 @functools.lru_cache(maxsize=512)
-def _knowing(cls: Any, count: int, known: tuple[tuple[int, Any], ...]) -> Any:
+def _class_with_known(cls: Any, count: int, known: tuple[tuple[int, Any], ...]) -> Any:
     """The named tuple that stands for a tuple, or for `cls`, with items that are known while compiling."""
     made = object_arguments.stand_in("Known", [f"item_{k}" for k in range(count)])
     made.stands_for, made.known_items = cls, dict(known)

@@ -56,7 +56,7 @@ def form_of(numba_type: Any) -> Form:
     """The form of values of a Numba type."""
     from numba.core import types as nt
 
-    from tapec.frontend.numba_types import from_numba
+    from tapec.frontend.evaluator.numba_types import from_numba
     from tapec.syntax.types import Array, Scalar
 
     numba_type = nt.unliteral(numba_type)

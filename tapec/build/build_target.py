@@ -114,7 +114,7 @@ def derive_function(target: Target, function: types.FunctionType, signature: tup
     """Generate the derivative that a target asks for, of a function at hand, for Numba types of its arguments."""
     from tapec.api import program_of
     from tapec.backend.signature import arguments
-    from tapec.frontend.source import parameters
+    from tapec.frontend.source.function_source import parameters
 
     own = parameters(function)
     labels = list(own)
@@ -163,7 +163,7 @@ def _cotangent(result: Any) -> Any:
     """The Numba type of the cotangent of a result; none where there is no float."""
     from numba.core import types as nt
 
-    from tapec.frontend.numba_types import to_numba
+    from tapec.frontend.evaluator.numba_types import to_numba
 
     if result is None:
         return nt.none

@@ -306,7 +306,7 @@ class _Maker:
 
     def checked(self, form: Form, what: str) -> Number | Block:
         """The form of a leaf; raises UnsupportedType if C has none for it."""
-        from tapec.frontend.source import definition
+        from tapec.frontend.source.function_source import definition
 
         if isinstance(form, Number | Block) and form.dtype in C_TYPES:
             return form

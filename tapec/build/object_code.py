@@ -33,8 +33,8 @@ from tapec.build.request import Job, WorkerAnswer, WorkerRequest
 from tapec.build.symbols import LIBC, LINEAR
 from tapec.build.toolchain import Toolchain, toolchain
 from tapec.errors import CompilationError, UnsupportedFunction, UsageError
-from tapec.frontend.numba_types import to_numba
-from tapec.frontend.source import definition
+from tapec.frontend.evaluator.numba_types import to_numba
+from tapec.frontend.source.function_source import definition
 from tapec.syntax.types import Array
 
 SUPPORT = Path(__file__).parent / "support"

@@ -13,7 +13,7 @@ import numpy as np
 from tapec.build.build_target import DerivedTarget
 from tapec.build.interface import Interface, Parameter, ParameterGroup, Result, Tree
 from tapec.errors import UnsupportedType
-from tapec.frontend.source import definition, parameters
+from tapec.frontend.source.function_source import definition, parameters
 
 REQUIRED = inspect.Parameter.empty
 _PYTHON = {"f": "float", "i": "int", "u": "int", "b": "bool"}

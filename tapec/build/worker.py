@@ -43,10 +43,10 @@ class Failures:
 
 def compile_job(job: Job, request: WorkerRequest, failures: Failures) -> CompiledObject | Refusal:
     """Compile one function to an object, or say why that is not possible."""
-    from tapec.backend.jit import quiet
+    from tapec.backend.jit import without_advice
 
     dispatcher = dispatcher_of(job)
-    with quiet():
+    with without_advice():
         dispatcher.compile(job.arguments)
     overload = dispatcher.overloads[job.arguments]
     if overload.library.has_dynamic_globals:

@@ -39,7 +39,7 @@ def arguments_of(function: Callable[..., Any], args: str) -> tuple[Any, ...]:
     """
     import numpy as np
 
-    from tapec.frontend.source import parameters
+    from tapec.frontend.source.function_source import parameters
     from tapec.plain_functions import plain_function
 
     plain = plain_function(function)

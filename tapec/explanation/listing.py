@@ -9,7 +9,7 @@ from tapec.backend import printer
 from tapec.backend.fingerprint import trusted
 from tapec.backend.program import Program
 from tapec.errors import Span
-from tapec.frontend.source import source_of
+from tapec.frontend.source.function_source import source_of
 from tapec.syntax.core import Assign, Block, Name, Note, Op, Push, Stmt, Store, map_blocks, walk, writes
 
 

@@ -13,7 +13,7 @@ from numba.core import event
 from tapec.api import derivative, value_and_grad
 from tapec.errors import UsageError
 from tapec.explanation.page import Times
-from tapec.frontend.source import parameters
+from tapec.frontend.source.function_source import parameters
 from tapec.options import Keywords, chosen
 
 _ENOUGH = 0.5

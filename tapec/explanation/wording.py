@@ -17,9 +17,9 @@ from tapec.analyses.aliases import ALLOCATIONS, aliases
 from tapec.backend import printer
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import Span
-from tapec.frontend.merge import leaves
-from tapec.frontend.source import parameters, source_of
-from tapec.frontend.values import Lst
+from tapec.frontend.evaluator.values import Lst
+from tapec.frontend.source.function_source import parameters, source_of
+from tapec.frontend.structures.merging import leaves
 from tapec.remarks import Named, Remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, blocks, changed, walk, writes
 from tapec.syntax.types import Array

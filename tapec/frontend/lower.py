@@ -1,7 +1,4 @@
-"""Lower a Python function, for given argument types, to a core function.
-
-This module joins the evaluator's handlers; each is in the module of its subject.
-"""
+"""Lower a Python function, for given argument types, to a core function."""
 
 from __future__ import annotations
 
@@ -9,49 +6,33 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
-
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend import (
-    assign,
-    attributes,
-    branches,
-    broadcasting,
-    calls,
-    comparisons,
-    complex_arithmetic,
-    conditions,
-    containers,
-    context,
-    creation,
-    decorators,
-    elementwise,
-    handlers,
-    imports,
-    indexing,
-    inline,
-    iteration,
-    list_methods,
-    loops,
-    named_tuples,
-    opaque,
-    operators,
-    packed_lists,
-    sequences,
-    simple,
-    stores,
-    suspended,
+from tapec.frontend.arrays import array_creation, packed_lists
+from tapec.frontend.arrays.copies_of_views import refuse_shared
+from tapec.frontend.calls import inlining
+from tapec.frontend.calls.recursion import finished
+from tapec.frontend.evaluator.evaluator import Evaluator, Prepare
+from tapec.frontend.evaluator.frames import DeadCode
+from tapec.frontend.evaluator.symbolic_extents import AssumedExtents
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
+    Complex,
+    Contents,
+    Items,
+    Lst,
+    Record,
+    SameAs,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
 )
-from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, setcomp, tested
-from tapec.frontend.detached import refuse_shared
-from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
-from tapec.frontend.extent_sums import Alike
-from tapec.frontend.opaque_calls import registered
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.optional import present
-from tapec.frontend.recursion import Callees, finished
-from tapec.frontend.source import FunctionSource, source_of
-from tapec.frontend.values import Complex, Contents, Items, Lst, Record, SameAs, Static, Sym, Tup, Value, describe
+from tapec.frontend.full_evaluator import FullEvaluator
+from tapec.frontend.operations import complex_arithmetic
+from tapec.frontend.operations.registered_derivatives import registered
+from tapec.frontend.source.function_source import source_of
+from tapec.frontend.structures import named_tuples
 from tapec.syntax.core import Atom, Block, Function, Name, Return, changed, walk
 from tapec.syntax.types import Array
 
@@ -60,19 +41,19 @@ from tapec.syntax.types import Array
 class Lowered:
     """A core function and what is known about how it was made.
 
-    function   the core function; its body ends with one Return of all leaves
-    result     the structure of what the Python function returns, over the returned leaves
-    constants  arrays of modules and closures, by core name
-    roots      for each array name, the allocations and parameters whose memory it may share
-    reads      names read from modules and closures, with their values (for cache keys)
-    functions  every Python function reached
-    callees    recursive functions, called by name
-    bindings   what the user's variables are given, by the place of the assignment
-    heap       what lists hold in the end
-    seen       attributes of objects from outside that were read: owner, name and value
-    stretches  whether operands of expressions in loops may have to be stretched
-    unsteady   whether arrays that loops set anew may change their extents
-    boundscheck  whether a function is reached whose decorator asks for checks of bounds
+    function            the core function; its body ends with one Return of all leaves
+    result              the structure of what the Python function returns, over the returned leaves
+    constants           arrays of modules and closures, by core name
+    roots               for each array name, the allocations and parameters whose memory it may share
+    reads               names read from modules and closures, with their values (for cache keys)
+    functions           every Python function reached
+    callees             recursive functions, called by name
+    bindings            what the user's variables are given, by the place of the assignment
+    heap                what lists hold in the end
+    seen                attributes of objects from outside that were read: owner, name and value
+    may_broadcast       whether operands of expressions in loops may have to be broadcast
+    extents_may_change  whether arrays that loops set anew may change their extents
+    boundscheck         whether a function is reached whose decorator asks for checks of bounds
     """
 
     function: Function
@@ -85,8 +66,8 @@ class Lowered:
     bindings: dict[tuple[Span | None, str], Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
     seen: tuple[tuple[Any, str, Any], ...] = ()
-    stretches: bool = False
-    unsteady: bool = False
+    may_broadcast: bool = False
+    extents_may_change: bool = False
     boundscheck: bool = False
 
     @property
@@ -98,120 +79,24 @@ class Lowered:
         )
 
 
-def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
-    """An evaluator with all handlers joined."""
-    ev = Evaluator(reserved)
-    ev.callees = Callees()
-    ev.expression_handlers = {
-        **operators.HANDLERS,
-        **comparisons.HANDLERS,
-        **conditions.HANDLERS,
-        **attributes.HANDLERS,
-        **suspended.EXPRESSIONS,
-        **containers.EXPRESSIONS,
-        gast.Call: calls.call,
-        gast.ListComp: listcomp,
-        gast.GeneratorExp: genexp,
-        gast.DictComp: dictcomp,
-        gast.SetComp: setcomp,
-    }
-    ev.statement_handlers = {
-        **assign.HANDLERS,
-        **simple.HANDLERS,
-        **suspended.STATEMENTS,
-        **imports.STATEMENTS,
-        gast.If: branches.if_,
-        gast.For: loops.for_,
-        gast.While: loops.while_,
-        gast.Break: loops.break_,
-        gast.With: context.with_,
-    }
-
-    def bound(function: Any) -> Any:
-        return lambda *args, **kwargs: function(ev, *args, **kwargs)
-
-    ev.truth = bound(conditions.truth)
-    ev.wrap = bound(attributes.wrap)
-    ev.binary = bound(operators.binary)
-    ev.compare = bound(comparisons.compare_values)
-    ev.select = bound(conditions.select)
-    ev.load = bound(indexing.load)
-    ev.get_attribute = bound(attributes.get_attribute)
-    ev.materialise = bound(elementwise.materialise)
-    ev.broadcast_of = bound(broadcasting.broadcast)
-    ev.branch = bound(branches.branch)
-    ev.bind_target = bound(assign.bind)
-    ev.named = bound(assign.named)
-    ev.iteration_length = bound(iteration.length)
-    ev.iteration_item = bound(iteration.item)
-    ev.length = bound(iteration.len_)
-    ev.known_items = bound(sequences.known_items)
-    ev.list_view = bound(iteration.list_view)
-    ev.new_list = bound(list_methods.new_list)
-    ev.grow = bound(list_methods.grow)
-    ev.extend_list = bound(list_methods.extend_list)
-    ev.listed = bound(listed)
-    ev.list_arithmetic = bound(list_methods.list_arithmetic)
-    ev.list_from_array = bound(list_methods.list_from_array)
-    ev.as_array = bound(creation.as_array)
-    ev.matmul = bound(opaque.matmul)
-    ev.primitive = bound(opaque.primitive)
-    ev.inert = bound(opaque.inert)
-    ev.method = bound(handlers.method)
-    ev.write_into = bound(stores.write_into)
-    ev.apply = bound(calls.apply)
-    ev.decorated = bound(decorators.decorated)
-    ev.call_object = bound(calls.call_object)
-    ev.call_library = bound(calls.internal)
-    ev.tested = bound(tested)
-    ev.inline_library = bound(calls.call_library)
-    ev.resolver = bound(inline.resolver)
-    ev.special = handlers.SPECIAL
-    ev.lazy_methods = calls.READ_ONCE
-    ev.sym_class = Sym
-
-    def reached(function: types.FunctionType) -> FunctionSource:
-        source = source_of(function)
-        ev.functions.setdefault(function, source)
-        return source
-
-    ev.source_of = reached
-
-    def sym(value: Value) -> Sym:
-        found = present(ev, value)
-        assert isinstance(found, Sym)
-        return found
-
-    ev.sym = sym
-
-    def another() -> Evaluator:
-        sub = new_evaluator(frozenset(ev.taken))
-        sub.callees, sub.prepare = ev.callees, ev.prepare
-        return sub
-
-    ev.another = another
-
-    return ev
-
-
 def lower(
     function: types.FunctionType,
     arguments: tuple[Any, ...],
     name: str | None = None,
     prepare: Prepare | None = None,
-    alike: Alike | None = None,
+    assumed: AssumedExtents | None = None,
 ) -> Lowered:
     """Lower `function` for arguments given as a structure of types.
 
     An argument is a core type, a tuple of arguments, a `Static` for one that is known, or `SameAs`.
     Those of keyword-only parameters follow the others.  `prepare` rewrites what a derivative is taken of while its
-    caller is lowered, so that it is faster.  Extents that are `alike` are taken to be equal, and others where operands
-    would have to be stretched (`alike.py`).
+    caller is lowered, so that it is faster.  Extents of parameters are `assumed` to be others where operands
+    would have to be broadcast (`assumed_extents.py`).
     """
     source = source_of(function)
-    ev = new_evaluator()
+    ev = FullEvaluator()
     ev.prepare = prepare
-    ev.lengths.alike = alike
+    ev.lengths.assumed = assumed
     params: list[str] = []
     held = getattr(function, "captured", ())
     names = [*held, *(arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args))]
@@ -259,7 +144,7 @@ def lower(
         keywords = dict(zip(names[positional:], values[positional:], strict=False))
         own = registered(function)
         if own is None:
-            result = inline.call_function(ev, function, values[:positional], keywords, None)
+            result = inlining.call_function(ev, function, values[:positional], keywords, None)
         else:
             ev.source_of(function)
             result = own(ev, values[:positional], keywords, None)
@@ -275,8 +160,8 @@ def lower(
     seen = tuple((owner, name, value) for (_, name), (owner, value) in ev.seen.items())
     return Lowered(
         *(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen),
-        stretches=ev.stretches,
-        unsteady=ev.unsteady,
+        may_broadcast=ev.may_broadcast,
+        extents_may_change=ev.extents_may_change,
         boundscheck=ev.boundscheck,
     )
 
@@ -295,7 +180,7 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
             contents = ev.heap[value]
             if isinstance(contents, Items):
                 return ("list", None, [flatten_result(ev, item, leaves, span) for item in contents.values])
-            return flatten_result(ev, creation.as_array(ev, value, None), leaves, span)
+            return flatten_result(ev, array_creation.as_array(ev, value, None), leaves, span)
         case Static(obj=None):
             return None
     message = f"cannot return {describe(value)}"

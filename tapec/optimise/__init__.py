@@ -38,10 +38,11 @@ from tapec.optimise.simplify.exit_blocks import move_exits_behind_loops
 from tapec.optimise.simplify.index_tests import add_index_tests
 from tapec.optimise.simplify.non_finite_tests import add_non_finite_tests
 from tapec.optimise.simplify.stack_layouts import join_stack_layouts
+from tapec.optimise.thread_flags import has_threads, sequential
 from tapec.optimise.vectors.first_values_in_threads import initialise_in_threads
 from tapec.optimise.vectors.hidden_sizes import hide_sizes
 from tapec.optimise.vectors.outer_vectorisation import vectorise_outer_loops
-from tapec.optimise.vectors.parallel_loops import has_threads, on_threads, sequential
+from tapec.optimise.vectors.parallel_loops import on_threads
 from tapec.optimise.vectors.vector_report import remark_vectors
 from tapec.options import DEFAULT, Options
 from tapec.remarks import heard_by, is_heard
@@ -62,19 +63,19 @@ def prepare(function: Function, constants: frozenset[str] = frozenset()) -> Func
     return step(to_ssa, _run(PREPARE, function, constants), constants)
 
 
-def forms(
+def program_versions(
     function: Function,
     constants: frozenset[str] = frozenset(),
     lowered: tuple[Function, tuple[Equal, ...]] | None = None,
 ) -> Versions | None:
-    """Forms of the program for operands that need not be stretched, for few elements, and for others, if worth it.
+    """Versions of the program for operands that need no broadcasting, for few elements, and for others, if worth it.
 
     lowered  the program for operands that need not be, if it has been lowered by itself, and what is equal for that
     """
     found = _without_broadcasting(function, constants, lowered)
     if found is not None and is_heard():
         remark_version(found.special[0])
-    form = Version(function) if found is None else found.special[0]
+    version = Version(function) if found is None else found.special[0]
     if found is None:
         behind = lookup_versions(_unheard((*CLEAN, *CLEAN), function, constants))
         if behind is not None:
@@ -82,23 +83,23 @@ def forms(
     if not any(map(is_product, walk(function.body))):
         return found
     first = (*CLEAN, fold_slice_extents, *CLEAN)
-    few = of_few_elements(_unheard(first, form.program, constants))
+    few = of_few_elements(_unheard(first, version.program, constants))
     if few is None:
         return found
     program, extents = few
-    small = replace(form, program=program, few=extents)
+    small = replace(version, program=program, few=extents)
     return Versions((small,), function) if found is None else replace(found, special=(small, *found.special))
 
 
 def alone_for(found: Versions, shapes: Mapping[str, tuple[int, ...]]) -> Versions:
-    """The forms of which only the one is asked for that is taken for parameters of these shapes."""
+    """The versions of which only the one is asked for that is taken for parameters of these shapes."""
     return replace(found, only=found.taken(shapes, costs.FEW_ELEMENTS))
 
 
 def _without_broadcasting(
     function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None
 ) -> Versions | None:
-    """The forms for operands that need not be stretched, and for others."""
+    """The versions for operands that need no broadcasting, and for others."""
     if lowered is not None:
         alike, equal = lowered
         alike = with_equal(_unheard(CLEAN, alike, constants), equal)
@@ -111,9 +112,9 @@ def _without_broadcasting(
     if found is None:
         return None
     # later passes do not know which arrays are of one extent
-    (form,) = found.special
-    alike = _unheard((*first, partial(fold_slices, equal=form.equal)), form.program, constants)
-    return replace(found, special=(replace(form, program=alike),))
+    (version,) = found.special
+    alike = _unheard((*first, partial(fold_slices, equal=version.equal)), version.program, constants)
+    return replace(found, special=(replace(version, program=alike),))
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -125,14 +126,14 @@ def tidy(
     function: Function,
     constants: frozenset[str] = frozenset(),
     options: Options = DEFAULT,
-    forms: Versions | None = None,
+    versions: Versions | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Function:
     """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
 
     shapes  those of parameters: what does not hold for them may raise `OtherVersion` before anything is written
 
-    Of a function that is the first of several `forms`, all that are asked for are made one function.
+    Of a function that is the first of several `versions`, all that are asked for are made one function.
 
     Afterwards the places of atoms may hold expressions.  At level 0 only what nobody reads is dropped: iterations that
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
@@ -142,13 +143,13 @@ def tidy(
         if options.debug:
             function = add_non_finite_tests(function)
         return move_exits_behind_loops(join_stack_layouts(function))
-    if forms is None:
+    if versions is None:
         function = _as_fast(function, constants, options, shapes)
     else:
-        function = _formed(forms, constants, options, shapes)
+        function = _of_versions(versions, constants, options, shapes)
     if has_threads(function):
-        # Numba knows one program: what a form without threads binds anew is wrong with those of another one
-        alone = forms is None or varying_extents(function) is None
+        # Numba knows one program: what a version without threads binds anew is wrong with those of another one
+        alone = versions is None or varying_extents(function) is None
         function = hide_sizes(function) if alone else sequential(function)
     function = add_index_tests(function)
     if options.debug:
@@ -162,31 +163,31 @@ def used(options: Options, function: Function) -> Options:
     return options if has_threads(function) else replace(options, parallel=False)
 
 
-def _formed(
-    forms: Versions,
+def _of_versions(
+    versions: Versions,
     constants: frozenset[str],
     options: Options,
     shapes: Mapping[str, tuple[int, ...]] | None,
 ) -> Function:
-    """The forms that are asked for as one function, made fast."""
+    """The versions that are asked for as one function, made fast."""
     made = None
-    if forms.asks_for(len(forms.special)):
+    if versions.asks_for(len(versions.special)):
         with heard_by(None):
-            made = _as_fast(forms.other, constants, options, shapes, rare=True)
-    for k, form in reversed(tuple(enumerate(forms.special))):
-        if not forms.asks_for(k):
-            made = made and alone(made, form, False, costs.FEW_ELEMENTS, constants)
+            made = _as_fast(versions.other, constants, options, shapes, rare=True)
+    for k, version in reversed(tuple(enumerate(versions.special))):
+        if not versions.asks_for(k):
+            made = made and alone(made, version, False, costs.FEW_ELEMENTS, constants)
             continue
         # all remarks are on the first one
         with nullcontext() if k == 0 else heard_by(None):
             # extents of what is made, such as a product, are then extents of parameters
-            program = with_equal(_run(GENERATED, form.program, constants), form.equal)
-            program = replace(program, few=form.few)
-            form = replace(form, program=_as_fast(program, constants, options, shapes))
+            program = with_equal(_run(GENERATED, version.program, constants), version.equal)
+            program = replace(program, few=version.few)
+            version = replace(version, program=_as_fast(program, constants, options, shapes))
         if made is None:
-            made = alone(form.program, form, True, costs.FEW_ELEMENTS, constants)
+            made = alone(version.program, version, True, costs.FEW_ELEMENTS, constants)
         else:
-            made = either(form, made, costs.FEW_ELEMENTS, constants)
+            made = either(version, made, costs.FEW_ELEMENTS, constants)
     assert made is not None
     return made
 
@@ -200,7 +201,7 @@ def _as_fast(
 ) -> Function:
     """Generated code, cleaned up and made fast, before it is made readable.
 
-    rare    another form of the program takes what is common: this one is kept short
+    rare    another version of the program takes what is common: this one is kept short
     """
     # iterations that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     loops_alone = bool(function.few) or options.memory is not None

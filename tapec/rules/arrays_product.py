@@ -428,7 +428,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 
 
 def _check_core(first, second):
-    """Extents that a product sums over are equal: they are not stretched."""
+    """Extents that a product sums over are equal: they are not broadcast."""
     if first != second:
         raise ValueError("operands have a mismatch in their core dimension")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tapec.errors import Span, TapecError
-from tapec.frontend.evaluator import RESERVED
-from tapec.frontend.numba_types import operation_type
+from tapec.frontend.evaluator.evaluator import RESERVED
+from tapec.frontend.evaluator.numba_types import operation_type
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tapec.analyses.activity import Activity, is_callee, outputs, refuse_outside
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, aliases
-from tapec.frontend.values import Sym, Tup
+from tapec.frontend.evaluator.values import Sym, Tup
 from tapec.rules import rule_for
 from tapec.rules.formula import fold
 from tapec.rules.library import PRIMITIVES

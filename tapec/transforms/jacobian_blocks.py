@@ -184,7 +184,8 @@ def fill(out: Emitter, block: Name, value: Atom, place: Callable[[Index], Index]
         return
     assert isinstance(target, Array)
     if isinstance(type_, Scalar):
-        out.add(Store(block.id, place(()), out.cast(value, target.element), False, out.span))
+        # the block of two numbers is an array of one
+        out.add(Store(block.id, place(()) or (Const(0),), out.cast(value, target.element), False, out.span))
         return
     assert isinstance(value, Name) and isinstance(type_, Array)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS
 from tapec.errors import Span
-from tapec.frontend.numba_types import subscript_type
+from tapec.frontend.evaluator.numba_types import subscript_type
 from tapec.rules.table import no_rule
 from tapec.syntax.core import Assign, Atom, Const, Expr, Name, Op, Push, zero_of
 from tapec.syntax.types import INT64, Array, Scalar, Stack, Type

@@ -13,12 +13,24 @@ from typing import Any
 
 from tapec.analyses.aliases import handed_on
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
-from tapec.frontend.complex_arithmetic import each, joined, parts
-from tapec.frontend.dicts import get, keys_of, new_dict
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Record, Static, Sym, Tup, Value, describe
+from tapec.frontend.calls.recursion import with_changes
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
+    Complex,
+    Dct,
+    Items,
+    Lst,
+    RebuiltList,
+    Record,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+)
+from tapec.frontend.operations.complex_arithmetic import each, joined, parts
+from tapec.frontend.structures.dicts import get, keys_of, new_dict
 from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of

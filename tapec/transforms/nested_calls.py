@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend.closures import Held
-from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
+from tapec.frontend.structures.captured_values import Held
 from tapec.options import Keywords
 from tapec.transforms.jacobian import directed
 from tapec.transforms.nested import (

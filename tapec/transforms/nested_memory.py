@@ -12,7 +12,7 @@ from typing import Any
 
 from tapec.analyses.aliases import origins
 from tapec.errors import ArgumentOverlap
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.syntax.core import Assign, Const, Function, If, Name, Op, Raise, changed, walk
 from tapec.syntax.types import BOOL, Array
 

@@ -16,12 +16,26 @@ import numpy as np
 from tapec.analyses.aliases import aliases
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
-from tapec.frontend.allocation import dim
-from tapec.frontend.closures import Held
-from tapec.frontend.evaluator import Evaluator, Frame
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import NONE, Complex, Lst, Record, Static, Sym, Tup, Value, describe, is_array, is_none
+from tapec.frontend.arrays.array_creation import array_copy, astype
+from tapec.frontend.calls.recursion import with_changes
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import Frame
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import (
+    NONE,
+    Complex,
+    Lst,
+    Record,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_none,
+)
+from tapec.frontend.operations.allocation import dim
+from tapec.frontend.structures.captured_values import Held
 from tapec.syntax.core import (
     Const,
     Function,
@@ -100,7 +114,7 @@ def _in_dtype(ev: Evaluator, seed: Any, like: Any, what: str, node: Any) -> Any:
     dtype = Static(np.dtype(like.type.dtype))
     if ours is not None and (is_array(seed) or (isinstance(seed, Complex) and seed.is_array)):
         if seed.type.dtype != like.type.dtype:
-            seed = ev.materialise(ev.method(seed, "astype", [dtype], {}, node))
+            seed = ev.materialise(astype(ev, [seed, dtype], {}, node))
         if isinstance(seed, Complex) or like.type.layout in ("A", seed.type.layout):
             return seed
         # what the primal takes a view of, a tangent of another memory layout may have to copy
@@ -138,7 +152,7 @@ def seeds_of(ev: Evaluator, result: Value, cotangent: Value, copied: bool, node:
         ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(cotangent)}", node)
     seed = _in_dtype(ev, cotangent, result, "the cotangent", node)
     if copied and (is_array(seed) or (isinstance(seed, Complex) and seed.is_array)):
-        seed = ev.materialise(ev.method(seed, "copy", [], {}, node))
+        seed = ev.materialise(array_copy(ev, [seed], {}, node))
     return leaves(ev, _bound(ev, seed), node)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapec.frontend import calls
-from tapec.frontend.evaluator import DeadCode
-from tapec.frontend.lower import new_evaluator
-from tapec.frontend.open_blocks import freeze
-from tapec.frontend.values import NONE, Sym, Tup, Value
+from tapec.frontend.calls import calls
+from tapec.frontend.evaluator.frames import DeadCode
+from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.values import NONE, Sym, Tup, Value
+from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.syntax.core import Atom, Block, Name
 from tapec.syntax.types import Array
 from tapec.transforms.emitter import Emitter
@@ -16,7 +16,7 @@ from tapec.transforms.emitter import Emitter
 
 def lower_rule(emitter: Emitter, function: Any, arguments: list[Any]) -> tuple[Block, Value]:
     """Inline a rule's function on names of core; an argument may be None or a tuple of names."""
-    ev = new_evaluator(frozenset(emitter.taken) | frozenset(emitter.types))
+    ev = FullEvaluator(frozenset(emitter.taken) | frozenset(emitter.types))
     ev.types = emitter.types
     ev.same_extents = True
     ev.span = emitter.span

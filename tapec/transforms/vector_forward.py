@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from tapec.analyses.activity import is_callee, outputs, refuse_outside
 from tapec.analyses.aliases import PRODUCTS, aliases, is_memory
-from tapec.frontend.values import Sym, Tup
+from tapec.frontend.evaluator.values import Sym, Tup
 from tapec.rules.library import PRIMITIVES
 from tapec.syntax.core import (
     Assign,

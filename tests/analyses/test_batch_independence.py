@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tapec import GradientTape, function
-from tapec.tape import derive
+from tapec.tape.derivatives import block_derivative
 from tests.sampling import sampled
 
 B, N = 4, 2
@@ -281,13 +281,13 @@ def diagonal_blocks(full):
 @pytest.fixture
 def proofs(monkeypatch):
     """What the analysis said, one after the other."""
-    found, own = [], derive.independent_examples
+    found, own = [], block_derivative.independent_examples
 
     def noted(*args):
         found.append(own(*args))
         return found[-1]
 
-    monkeypatch.setattr(derive, "independent_examples", noted)
+    monkeypatch.setattr(block_derivative, "independent_examples", noted)
     return found
 
 

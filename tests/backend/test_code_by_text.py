@@ -14,7 +14,7 @@ from tapec import GradientTape, Variable
 from tapec.backend import cache, jit
 from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT, Options
-from tapec.tape import tape_plan
+from tapec.tape.plan import tape_plan
 
 TEXT = """\
 def scaled(x):

@@ -570,7 +570,7 @@ def scaled_sum(x, k=2.0, *rest):
     ids=["default", "positional", "rest", "text", "types", "signature"],
 )
 def test_compilation_ahead_of_the_first_call(examples, arguments) -> None:
-    gradient = tapec.grad(scaled_sum, cache=False).anew()
+    gradient = tapec.grad(scaled_sum, cache=False).uncompiled()
     gradient.compile(*examples)
     made = list(gradient.overloads)
     scale = arguments[1] if len(arguments) > 1 else 2.0

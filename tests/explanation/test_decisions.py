@@ -191,7 +191,7 @@ def log_sum(x):
 
 
 CASES = (
-    (stretched, (VECTOR, VECTOR), "t =", "broadcast_versions", "the gradient has two forms: one for `y.shape[0] =="),
+    (stretched, (VECTOR, VECTOR), "t =", "broadcast_versions", "the gradient has two versions: one for `y.shape[0] =="),
     (
         looked_up,
         (VECTOR, VECTOR, VECTOR),
@@ -251,7 +251,7 @@ CASES = (
         (VECTOR, numba.float64[:, ::1]),
         "for _",
         "tall_matrices",
-        "has a second form: matrices of many short rows",
+        "has a second version: matrices of many short rows",
     ),
     (gram, (numba.float64[:, ::1],), "for i", "loop_products", "is left to BLAS: where its loops make many iterations"),
     (

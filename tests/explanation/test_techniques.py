@@ -199,7 +199,7 @@ CASES = (
         MIXTURE,
         "image =",
         "unit_stride_versions",
-        "has a form that can run on vectors: for operands that",
+        "has a version that can run on vectors: for operands that",
     ),
     (walked, (VECTOR, COUNT), "x[i] =", "unsigned_subscripts", "a subscript is not asked for its sign: it is never"),
     (

@@ -1,4 +1,4 @@
-"""Programs of two forms: for operands that need not be stretched, and for others."""
+"""Programs of two versions: for operands that need no broadcasting, and for others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def on_complex(x, y):
     return np.sum(np.abs(wave) ** 2 * x)
 
 
-# the shapes of the arguments, beginning with those of the first form
+# the shapes of the arguments, beginning with those of the first version
 CASES = [
     (cosine, [(5, 5), (1, 5), (5, 1), (1, 1)]),
     (trapezoid, [(5, 5), (2, 5), (5, 2), (1, 1), (1, 2), (0, 0)]),

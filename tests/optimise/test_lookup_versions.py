@@ -1,4 +1,4 @@
-"""Programs with a form for places that are looked up and lie behind, and what is written row by row."""
+"""Programs with a version for places that are looked up and lie behind, and what is written row by row."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_sites_of_a_tree_run_side_by_side(rng: np.random.Generator):
     assert "for s_first in range(0, rates_n0, 64)" in first
     assert "old_store" not in first
     signature = "f8[::1], f8[::1], i8[::1], i8[::1], i8[:, ::1]"
-    assert "the gradient has two forms" in str(tapec.explain(pruned, signature=signature))
+    assert "the gradient has two versions" in str(tapec.explain(pruned, signature=signature))
 
 
 @pytest.mark.parametrize("children", [[[0, 1], [2, 3], [4, 5]], [[0, 6], [2, 3], [4, 5]], [[0, 1], [-4, 3], [5, 5]]])

@@ -16,7 +16,7 @@ from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
 from tests.programs.objectives import gmm_loops, make_mixture
 from tests.sampling import sampled
-from tools.fuzz_conditions import harsh
+from tools.fuzz.conditions import harsh
 
 MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
 

@@ -19,8 +19,8 @@ from tapec.syntax.core import Function
 from tests.optimise.comparison import check_passes, close, run, unoptimised
 from tests.oracles import any_single
 from tests.sampling import sampled
-from tools import fuzz
-from tools.fuzz_programs import generate
+from tools.fuzz import examination
+from tools.fuzz.grammars.programs import generate
 
 
 def settled(function: Function, constants: frozenset[str]) -> Function:
@@ -35,7 +35,7 @@ SETTLED = PASSES.index(initialise_unset) + 1
 
 def derivatives(source: str, args: tuple[Any, ...], folder: Path) -> Iterator[Program]:
     """The unoptimised derivatives of a random program, of the kinds that it has."""
-    program = fuzz.load(source, folder).program
+    program = examination.load(source, folder).program
     wrt = tuple(k for k, arg in enumerate(args) if np.asarray(arg).dtype.kind == "f")
     for kind in ("value_and_grad", "jvp", "primal"):
         try:

@@ -1,4 +1,4 @@
-"""Loops whose subscripts have factors of 1 or 0, in two forms."""
+"""Loops whose subscripts have factors of 1 or 0, in two versions."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ import pytest
 from numba import float32, float64, int64
 
 import tapec
-from tapec.optimise.vectors.vector_math import VECTORISED, vectorise_functions
+from tapec.optimise.vector_operations import VECTORISED
+from tapec.optimise.vectors.vector_math import vectorise_functions
 from tapec.options import Options
 from tapec.pipeline import build
 from tapec.rules import rule_for

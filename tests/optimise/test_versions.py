@@ -1,4 +1,4 @@
-"""One form of a program alone: it computes what all of them do, and refuses arguments of others."""
+"""One version of a program alone: it computes what all of them do, and refuses arguments of others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def stacks(*shapes: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(np.linspace(0.5, 1.5, int(np.prod(shape))).reshape(shape) for shape in shapes)
 
 
-# arguments, and the positions of the forms that they take
+# arguments, and the positions of the versions that they take
 CASES = [
     (cosine, [(vectors(5, 5), 0), (vectors(3, 3), 0), (vectors(1, 5), 1), (vectors(5, 1), 1)]),
     (trapezoid, [(vectors(5, 5), 0), (vectors(2, 5), 1), (vectors(1, 2), 1)]),
@@ -80,7 +80,7 @@ def test_one_form_computes_what_all_do_and_refuses_other_arguments(f, cases):
         alone = {}
         for args, position in cases:
             made = program(f, args, args)
-            assert made.form == position
+            assert made.version == position
             assert alone.setdefault(position, made).text == made.text
         for position, made in alone.items():
             function = jit.load(made)
@@ -98,7 +98,7 @@ def test_what_has_one_form_only_is_that():
 
     args = (*vectors(3), 2.0)
     made = program(square, args, args)
-    assert made.form is None
+    assert made.version is None
     assert made.text == program(square, args, None).text
 
 
@@ -119,7 +119,7 @@ def test_loops_that_run_in_lanes_where_others_are_short_have_one_form_for_given_
         all_forms = jit.load(program(rows_and_weights, short, None))
         for given, refused in ((short, others), (others[0], [short]), (others[1], [short])):
             made = program(rows_and_weights, given, given)
-            assert made.form == 0
+            assert made.version == 0
             assert ("lane" in made.text) == (given is short)
             function = jit.load(made)
             for args in (short, *others):
@@ -143,7 +143,7 @@ def test_lengths_that_do_not_follow_from_extents_of_parameters_leave_all_forms()
     args = (*stacks((20, 5)), 5)
     types = tuple(numba.typeof(arg) for arg in args)
     made = build(by_count, arguments(types, ["x", "count"]), "value_and_grad", 0, given=args)
-    assert made.form is None
+    assert made.version is None
     assert "lane" in made.text
     assert "OtherVersion" not in made.text
 
@@ -152,5 +152,5 @@ def test_derivatives_that_are_kept_in_one_form_only_have_all_of_them():
     args = stacks((20, 5), (20,))
     types = tuple(numba.typeof(arg) for arg in args)
     made = build(rows_and_weights, arguments(types, ["x", "y"]), "augmented", 0, given=args)
-    assert made.form is None
+    assert made.version is None
     assert "OtherVersion" not in made.text

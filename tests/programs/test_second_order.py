@@ -15,7 +15,7 @@ import pytest
 
 import tapec
 from tapec.backend.jit import load
-from tapec.frontend.numba_types import from_numba, type_of_value
+from tapec.frontend.evaluator.numba_types import from_numba, type_of_value
 from tapec.pipeline import build
 from tests.oracles import clone
 from tests.oracles import interpreted as without_compiling

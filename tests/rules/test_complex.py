@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tapec
-from tapec.frontend import complex_calls
-from tapec.frontend.calls import dotted_name
+from tapec.frontend.calls.calls import dotted_name
+from tapec.frontend.library import complex_calls
 from tapec.rules import complex_numbers
 from tests.oracles import check, interpreted
 

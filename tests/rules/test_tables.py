@@ -13,7 +13,7 @@ from numba import njit
 
 import tapec_runtime
 from tapec.errors import UsageError
-from tapec.frontend.numba_types import callable_of, result_type
+from tapec.frontend.evaluator.numba_types import callable_of, result_type
 from tapec.rules import RULES, Rule, function_name, rule_for, scalars
 from tapec.rules.formula import show
 from tapec.rules.table import join, rule, table

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-import tapec.tape.compiled_function
 from tapec import GradientTape, Variable, constant, function
 from tapec.backend import jit
 from tapec.errors import TapecError
+from tapec.tape.compiled_functions import compiled_function
 from tests.tape import oracle_tape as oracle
 from tests.tape.random_tapes import LAYOUTS, PRELUDE, VALUES, Writer, compiled, complex_in_part, reasons, without_order
 
@@ -183,4 +183,4 @@ def interpreted() -> None:
 
         return run
 
-    tapec.tape.compiled_function.compile_function = load
+    compiled_function.compile_function = load

@@ -11,9 +11,10 @@ import pytest
 
 import tapec
 from tapec import GradientTape, Variable, constant
-from tapec.frontend import suspended
-from tapec.tape import block_lowering, decisions, derivative_run
-from tapec.tape import tape_plan as plans
+from tapec.frontend.iteration import generators
+from tapec.tape.plan import block_lowering
+from tapec.tape.plan import tape_plan as plans
+from tapec.tape.run import branch_decisions, compiled_derivative
 
 X = constant(3.0)
 with GradientTape() as module_tape:
@@ -526,14 +527,14 @@ def filled(n):
 
 
 def test_many_iterations_are_announced(monkeypatch):
-    monkeypatch.setattr(decisions, "_MANY", 30)
+    monkeypatch.setattr(branch_decisions, "_MANY", 30)
     with pytest.warns(RuntimeWarning, match="is read iteration by iteration, 31 of them, which takes long"):
         assert filled(31) == sum(range(16))
 
 
 def test_a_long_program_is_not_compiled_for_a_few_answers(monkeypatch):
     """The compiler would take seconds for what runs in milliseconds."""
-    monkeypatch.setattr(derivative_run, "_LONG", 30)
+    monkeypatch.setattr(compiled_derivative, "_LONG", 30)
     assert [filled(40) for _ in range(3)] == [sum(range(21))] * 3
     kept = [plan for (code, *_), found in plans._plans.items() if code is filled.__code__ for plan in found]
     programs = [program for plan in kept if len(plan.block) >= 80 for program in plan.compiled.values()]
@@ -541,7 +542,7 @@ def test_a_long_program_is_not_compiled_for_a_few_answers(monkeypatch):
 
 
 def test_too_many_iterations_are_named(monkeypatch):
-    monkeypatch.setattr(suspended, "_ITERATIONS", 50)
+    monkeypatch.setattr(generators, "_ITERATIONS", 50)
     with pytest.raises(tapec.errors.LoweringError, match="a loop that is unrolled beyond 50 iterations"):
         filled(51)
     # which is no reason to refuse fewer

@@ -7,7 +7,9 @@ import functools
 import pytest
 
 import tapec
-from tapec.tape import block_lowering, compiled_function, gradients
+from tapec.tape.answers import gradients
+from tapec.tape.compiled_functions import compiled_function
+from tapec.tape.plan import block_lowering
 from tests.oracles import interpreted
 from tests.sampling import sampled
 from tests.tape import (  # noqa: F401

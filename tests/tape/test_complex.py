@@ -260,7 +260,7 @@ def test_equal_literals():
         found = tape.gradient(y, [a, b])
     except LoweringError as error:
         # one object under two names, unless the text tells them apart
-        assert "several meanings" in str(error)
+        assert "several values" in str(error)
     else:
         np.testing.assert_allclose(found, [np.conj(Z * Z), np.conj(2.0 * Z * Z)])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.tape import tape_plan
+from tapec.tape.plan import tape_plan
 
 SHAPES = [
     ((3,), (3,)), ((4,), (4,)), ((3,), (1,)), ((1,), (3,)), ((1,), (1,)), ((5,), (5,)), ((1,), (4,)),

@@ -35,9 +35,9 @@ def test_sums_of_many_terms(tmp_path, terms):
     assert sys.getrecursionlimit() == limit
 
 
-@pytest.mark.parametrize("place", ["__init__", "harvest"])
+@pytest.mark.parametrize("place", ["__init__", "name_left_objects"])
 def test_an_error_of_ours_is_told_when_the_gradient_is_asked_for(monkeypatch, place):
-    from tapec.tape.recording import Recording
+    from tapec.tape.answers.recording import Recording
 
     def broken(self, *args):
         raise KeyError("ours")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.tape import compiled_function
+from tapec.tape.compiled_functions import compiled_function
 from tapec.transforms import rerolled_loops
 from tests.sampling import sampled
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.tape import derive
+from tapec.tape.derivatives import block_derivative
 from tapec.transforms import rerolled_loops
 from tests.sampling import sampled
 
@@ -345,8 +345,8 @@ def rolled():
         made.append(found)
         return found
 
-    derive_rerolled = derive.rerolled
-    return mock.patch.object(derive, "rerolled", noted), made
+    derive_rerolled = block_derivative.rerolled
+    return mock.patch.object(block_derivative, "rerolled", noted), made
 
 
 def gradients(body, count, packs, persistent):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-import tapec.tape.compiled_function
+from tapec.tape.compiled_functions import compiled_function
 from tests.tape import random_compiled
 
 
 @pytest.fixture
 def as_python(monkeypatch):
     """Generated source runs as Python: what is tested is its meaning."""
-    monkeypatch.setattr(tapec.tape.compiled_function, "compile_function", tapec.tape.compiled_function.compile_function)
+    monkeypatch.setattr(compiled_function, "compile_function", compiled_function.compile_function)
     random_compiled.interpreted()
 
 

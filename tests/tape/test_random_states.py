@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import tapec.tape.compiled_function
+from tapec.tape.compiled_functions import compiled_function
 from tests.sampling import sampled
 from tests.tape.random_compiled import interpreted
 from tests.tape.random_states import BETWEEN, ENDS, LOOPS, MODES, WAYS, compare
@@ -13,7 +13,7 @@ from tests.tape.random_states import BETWEEN, ENDS, LOOPS, MODES, WAYS, compare
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch):
     """Generated source runs as Python: what is tested is its meaning."""
-    monkeypatch.setattr(tapec.tape.compiled_function, "compile_function", tapec.tape.compiled_function.compile_function)
+    monkeypatch.setattr(compiled_function, "compile_function", compiled_function.compile_function)
     interpreted()
 
 

@@ -7,7 +7,7 @@ import pytest
 from tapec import GradientTape
 from tapec.errors import LoweringError
 
-AMBIGUOUS = "has several meanings in the tape's block"
+AMBIGUOUS = "stands for several values in the tape's block"
 
 
 def test_names():

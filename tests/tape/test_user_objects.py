@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapec import GradientTape, Variable, constant, function
-from tapec.tape import tape_plan as plans
+from tapec.tape.plan import tape_plan as plans
 
 
 class Dense:

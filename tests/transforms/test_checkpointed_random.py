@@ -19,8 +19,8 @@ from tapec.options import Options
 from tapec.pipeline import build
 from tests.oracles import clone, float_vector
 from tests.oracles import interpreted as without_compiling
-from tools.fuzz import interpreted, load, run_bounded
-from tools.fuzz_programs import generate
+from tools.fuzz.examination import interpreted, load, run_bounded
+from tools.fuzz.grammars.programs import generate
 
 
 class Checkpointing(ast.NodeTransformer):

@@ -15,7 +15,7 @@ import tapec
 from tapec_runtime import IndexOutOfRange
 from tests.oracles import interpreted
 from tests.sampling import sampled
-from tools import fuzz_subscripts
+from tools.fuzz import subscripts
 
 pytestmark = pytest.mark.compiled
 ROOT = Path(__file__).resolve().parents[2]
@@ -294,13 +294,13 @@ CALLS = [
 def test_python_says_where(f):
     counts = Counter()
     calls = [given for g, given in CALLS if g is f]
-    assert not fuzz_subscripts.check(f, calls, counts, wrt=0)
+    assert not subscripts.check(f, calls, counts, wrt=0)
     assert counts.total()
     with interpreted():
         for given in calls:
             tangents = (np.ones_like(given[0]), *(None for _ in given[1:]))
-            found = fuzz_subscripts.outcome(lambda *args, t=tangents: tapec.jvp(f, args, t)[0], given)
-            assert (found is IndexError) == (fuzz_subscripts.outcome(f, given) is IndexError), given
+            found = subscripts.outcome(lambda *args, t=tangents: tapec.jvp(f, args, t)[0], given)
+            assert (found is IndexError) == (subscripts.outcome(f, given) is IndexError), given
 
 
 @pytest.mark.parametrize("options", [{"opt_level": 0}, {"opt_level": 1}, {"parallel": True}], ids=str)
@@ -359,18 +359,18 @@ def test_what_is_proved_is_not_tested():
 
 @pytest.mark.parametrize("seed", sampled(range(6), 3))
 def test_random_programs(seed: int, tmp_path: Path):
-    assert not fuzz_subscripts.checked(seed, tmp_path, Counter())
+    assert not subscripts.checked(seed, tmp_path, Counter())
 
 
 @pytest.mark.parametrize("seed", sampled(range(6), 3))
 def test_random_array_subscripts(seed: int, tmp_path: Path):
-    assert not fuzz_subscripts.checked(seed, tmp_path, Counter(), "arrays")
+    assert not subscripts.checked(seed, tmp_path, Counter(), "arrays")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("grammar", "count"), [("elements", 15), ("arrays", 8)])
 def test_many_random_programs(grammar: str, count: int):
-    command = [sys.executable, "-m", "tools.fuzz_subscripts", "--seed", "100", "--count", str(count)]
+    command = [sys.executable, "-m", "tools.fuzz.subscripts", "--seed", "100", "--count", str(count)]
     command += ["--grammar", grammar]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout

@@ -12,7 +12,7 @@ import pytest
 import tapec
 from tests.oracles import interpreted
 from tests.sampling import sampled
-from tools.fuzz_conditions import harsh
+from tools.fuzz.conditions import harsh
 
 ORDER = np.array([[0, 1, 0], [2, 0, 1], [3, 2, 2], [4, 4, 3]])
 

@@ -10,7 +10,7 @@ import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.frontend.numba_types import from_numba, type_of_value
+from tapec.frontend.evaluator.numba_types import from_numba, type_of_value
 from tapec.pipeline import build
 from tapec.rules.linalg import PRIMITIVES
 from tapec.syntax.core import Assign, Function, Name, Op, Return

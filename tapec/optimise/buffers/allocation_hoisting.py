@@ -23,8 +23,8 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.optimise.buffers.largest_extent import Largest
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.identities import nonnegative
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

@@ -26,8 +26,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import VIEWS
 from tapec.optimise import costs
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.rewriter import Rewriter
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array

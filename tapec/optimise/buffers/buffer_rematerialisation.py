@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

@@ -24,8 +24,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.loops.covering_nests import Nests
-from tapec.optimise.simplify.name_origins import Vocabulary, is_adjoint
+from tapec.optimise.buffers.covering_nests import Nests
+from tapec.optimise.name_origins import Vocabulary, is_adjoint
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

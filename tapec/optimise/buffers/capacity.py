@@ -16,7 +16,7 @@ from dataclasses import replace
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.scopes import Scope
 from tapec.errors import Span
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Atom,

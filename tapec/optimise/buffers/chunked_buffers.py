@@ -32,8 +32,8 @@ from tapec.analyses.scopes import Scopes, scopes
 from tapec.optimise import costs
 from tapec.optimise.buffers.iteration_rows import IterationRows
 from tapec.optimise.buffers.stack_lists import ArrayList, array_lists
-from tapec.optimise.simplify.name_origins import Fresh
-from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.optimise.name_origins import Fresh
+from tapec.optimise.thread_flags import has_threads
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

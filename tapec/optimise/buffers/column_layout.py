@@ -25,7 +25,7 @@ from tapec.analyses.index_ranges import turned
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
 from tapec.optimise.buffers.coordinate_columns import suits_vectors
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

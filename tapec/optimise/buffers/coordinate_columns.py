@@ -23,8 +23,8 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
-from tapec.optimise.vectors.strided_sums import operation_cost
+from tapec.optimise.name_origins import Fresh
+from tapec.optimise.vector_operations import operation_cost
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Const, For, Name, Op, Stmt, Store
 from tapec.syntax.types import INT64, Array
 

@@ -29,7 +29,7 @@ from tapec.analyses.aliases import ALLOCATIONS, aliases, is_memory
 from tapec.analyses.carried_arrays import CarriedArrays
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (

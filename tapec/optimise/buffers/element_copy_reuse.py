@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from tapec.analyses.iterations import Access
 from tapec.analyses.scopes import Scope, common
 from tapec.optimise.buffers.element_copies import ElementCopies, ElementCopy, name_of
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

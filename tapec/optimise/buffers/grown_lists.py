@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from tapec.analyses.array_growth import Family, Growth, Growths
 from tapec.optimise.rewriter import Rewriter
-from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.optimise.thread_flags import has_threads
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

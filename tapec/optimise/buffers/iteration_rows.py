@@ -25,11 +25,11 @@ from tapec.analyses.aliases import is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.scopes import Scopes
+from tapec.optimise.buffers.covering_nests import Nests
 from tapec.optimise.buffers.stack_lists import ArrayList, array_lists
-from tapec.optimise.loops.covering_nests import Nests
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.identities import nonnegative
-from tapec.optimise.simplify.name_origins import Fresh
-from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.optimise.thread_flags import has_threads
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

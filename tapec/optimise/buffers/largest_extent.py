@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Block,

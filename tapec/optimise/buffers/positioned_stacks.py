@@ -27,7 +27,7 @@ from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
 from tapec.optimise import costs
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

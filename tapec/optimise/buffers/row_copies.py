@@ -28,8 +28,8 @@ from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.optimise.buffers.copy_borders import Border, Borders
-from tapec.optimise.loops.covering_nests import Nests
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.buffers.covering_nests import Nests
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

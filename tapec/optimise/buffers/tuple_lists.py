@@ -28,7 +28,7 @@ import numpy as np
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

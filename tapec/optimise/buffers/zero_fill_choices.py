@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tapec.optimise.buffers.zero_fill import ZeroFill
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, Store, writes, written_in
 from tapec.syntax.types import INT64, Array

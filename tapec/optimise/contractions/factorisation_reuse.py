@@ -19,7 +19,7 @@ import functools
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

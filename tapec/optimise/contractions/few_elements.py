@@ -1,4 +1,4 @@
-"""Give a program a form for matrices of few elements, whose products in loops are loops, too.
+"""Give a program a version for matrices of few elements, whose products in loops are loops, too.
 
     for i in range(a.shape[0]):               if a.shape[1] <= 8 and a.shape[2] <= 8 and b.shape[2] <= 8:
         c[i] = a[i] @ b[i]                        for i in range(a.shape[0]):
@@ -13,7 +13,8 @@
 
 A call of BLAS costs more than a product of two 3 by 3 matrices, and makes an array; as loops, iterations run side by
 side. Nobody knows extents of parameters before the program runs, but they can be asked first, if those of all products
-in loops are theirs.  Each form is differentiated and made fast by itself, as those of `extents.unstretched` are.
+in loops are theirs.  Each version is differentiated and made fast by itself, as those of
+`shapes/broadcast_versions.py` are.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tapec.optimise.buffers.covering_nests import Nests
 from tapec.optimise.contractions.loop_nests import Nest, Refused
-from tapec.optimise.loops.covering_nests import Nests
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Const, Expr, Name, Op, Stmt, Store, reads, writes
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 
 from tapec.errors import Span
 from tapec.optimise.contractions.loop_nests import Nest, Term
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Name, Op, Stmt, Store, substitute
 from tapec.syntax.types import INT64, Array
 

@@ -23,11 +23,11 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
+from tapec.optimise.buffers.covering_nests import Nests
 from tapec.optimise.contractions.loop_matrices import NestMatrices, needed_by
 from tapec.optimise.contractions.loop_nests import Nest, Refused, Term
 from tapec.optimise.contractions.loop_pairs import added_up, joined_term
-from tapec.optimise.loops.covering_nests import Nests
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -90,7 +90,7 @@ class _Products:
 
 
 class _Form(NestMatrices):
-    """The second form of one nest."""
+    """The second version of one nest."""
 
     def statements(self) -> list[Stmt]:
         nest = self.nest

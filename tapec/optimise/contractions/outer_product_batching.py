@@ -24,7 +24,7 @@ from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.optimise import costs
 from tapec.optimise.loops.scatter_to_gather import moved
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, map_blocks, walk, written_in
 from tapec.syntax.types import FLOAT64
 

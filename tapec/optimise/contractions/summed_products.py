@@ -20,10 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise.buffers.covering_nests import Nests
 from tapec.optimise.contractions.small_products import is_product
-from tapec.optimise.loops.covering_nests import Nests
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.dead_code import drop_dead_code
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -15,7 +15,7 @@
                                                   ...                         as before
 
 Loops along short rows hardly run on vectors, and OpenBLAS multiplies such matrices at half its speed.  Done for
-matrices that an iteration makes for itself, whose elements nests of loops go through row by row; which form runs is
+matrices that an iteration makes for itself, whose elements nests of loops go through row by row; which version runs is
 found out when the extents are known.  Matrices that come from before the loop, and are read in those nests, are copied.
 """
 
@@ -28,12 +28,12 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
+from tapec.optimise.buffers.covering_nests import Nests
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.contractions.tall_matrix_loops import InTranspose, TallMatrices
-from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.loops.loop_interchange import Interchange
 from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -108,7 +108,7 @@ class _Tall:
     # finding
 
     def group(self, loop: For | Loop) -> TallMatrices | None:
-        """The matrices of a loop that can be turned together, if that is worth a second form of the loop."""
+        """The matrices of a loop that can be turned together, if that is worth a second version of the loop."""
         candidates = {
             stmt.target: stmt for stmt in loop.body if isinstance(stmt, Assign) and self.is_candidate(stmt, loop)
         }
@@ -229,7 +229,7 @@ class _Tall:
     def is_worth(self, group: TallMatrices, loop: For | Loop) -> bool:
         """Whether a loop of few products has most with the matrices, goes through one, and extents are known before.
 
-        A second form takes as long to compile as the first: a step of a filter, or a layer of a transformer, of some
+        A second version takes as long to compile as the first: a step of a filter, or a layer of a transformer, of some
         twenty products, gained nothing.
         """
         arrays = {*group.made, *group.turned}
@@ -246,7 +246,7 @@ class _Tall:
     # rewriting
 
     def either(self, loop: For | Loop, group: TallMatrices) -> Iterator[Stmt]:
-        """The loop in both forms, and the test between them."""
+        """The loop in both versions, and the test between them."""
         self.any = True
         span = loop.span
         rows = Name(self.fresh("n", INT64))
@@ -264,7 +264,7 @@ class _Tall:
             yield Assign(both.id, Op("and", (test, other)), span)
             test = both
         why = "matrices of many short rows are kept in transpose: vectors and products run along their columns"
-        remark(span, "tall_matrices", "has a second form", why)
+        remark(span, "tall_matrices", "has a second version", why)
         copies: list[Stmt] = []
         names = {array: self.fresh(f"{array}_columns", self.type_of(array)) for array in (*group.made, *group.copied)}
         for array in group.copied:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.index_ranges import turned
-from tapec.optimise.loops.covering_nests import Nests
+from tapec.optimise.buffers.covering_nests import Nests
 from tapec.optimise.loops.loop_interchange import Interchange
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Block,

@@ -21,8 +21,8 @@ from dataclasses import replace
 
 from tapec.analyses.index_ranges import turned
 from tapec.optimise.contractions.small_products import is_product
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.dead_code import drop_dead_code
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import Assign, Block, Expr, For, Function, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array

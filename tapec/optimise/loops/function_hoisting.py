@@ -33,7 +33,7 @@ from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
 from tapec.optimise import costs
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tapec.errors import Span
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Const, Name, Op, Stmt, names_in, substitute
 from tapec.syntax.types import FLOAT64, Scalar
 

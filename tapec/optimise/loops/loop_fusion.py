@@ -29,7 +29,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Access, Iterations
 from tapec.optimise import costs
-from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Atom,

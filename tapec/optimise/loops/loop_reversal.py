@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -25,7 +25,7 @@ from tapec.analyses.iterations import Access, Iterations
 from tapec.optimise import costs
 from tapec.optimise.loops.loop_reversal import counts_upward
 from tapec.optimise.loops.scatter_to_gather import moved, standing_still
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Iterations
 from tapec.optimise.loops.loop_preheader import Outside
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, Store, walk
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array

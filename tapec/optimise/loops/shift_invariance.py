@@ -25,7 +25,7 @@ from tapec.analyses.activity import differentiable_operands
 from tapec.analyses.aliases import Aliases, is_memory
 from tapec.analyses.facts import facts
 from tapec.optimise.loops.shift_propagation import EXPONENTIALS, NOT_AT_ALL, ZERO, Depends, Shift, agreed, of_numbers
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

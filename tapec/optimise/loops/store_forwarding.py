@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -39,7 +39,7 @@ from itertools import combinations
 
 from tapec.analyses.iterations import Access, Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

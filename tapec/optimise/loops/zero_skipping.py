@@ -23,7 +23,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import is_adjoint
+from tapec.optimise.name_origins import is_adjoint
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -1,1 +1,1 @@
-"""What is known of the extents of arrays and slices, and forms of a program for what is not."""
+"""What is known of the extents of arrays and slices, and versions of a program for what is not."""

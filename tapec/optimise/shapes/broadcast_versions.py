@@ -1,4 +1,4 @@
-"""Give a program a second form, for arguments of which no operand of an array expression has to be stretched.
+"""Give a program a second version, for arguments of which no operand of an array expression has to be broadcast.
 
     n, m = x.shape[0], y.shape[0]             n, m = x.shape[0], y.shape[0]
     if n != m:                                if n == m:
@@ -10,13 +10,13 @@
     ...                                               ...
 
 Operands whose extents have to be compared at run time may be others than the arrays that the user wrote, and as long as
-nobody knows, no loop over them can be joined with a loop over those.  In the form for the usual case they are the same,
-and arrays of one extent are known to be; the other form is the program as it was.  Each is differentiated and made fast
-by itself, and asked for at the start (`forms`).
+nobody knows, no loop over them can be joined with a loop over those.  In the usual version they are the same, and
+arrays of one extent are known to be; the other version is the program as it was.  Each is differentiated and made
+fast by itself, and asked for at the start (`optimise.program_versions`).
 
 What is asked follows from the extents of parameters alone, so that it can be asked before anything else happens: that
-two of them are equal, or else a formula of them, as the extent of a slice.  The second form knows it of all that it
-computes later.  Comparisons in loops have a form of their own (`unstepped`), and so have operands of few elements,
+two of them are equal, or else a formula of them, as the extent of a slice.  The second version knows it of all that it
+computes later.  Comparisons in loops have a version of their own (`unstepped`), and so have operands of few elements,
 whose extent is a literal (`stretched`).
 """
 
@@ -27,8 +27,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.optimise import costs
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import FORMULA, Equal, Version, Versions, flat
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -49,7 +49,7 @@ from tapec.syntax.types import Array, Type
 
 
 def broadcast_versions(function: Function) -> Versions | None:
-    """The forms of a program; None where operands cannot have to be stretched, or it is not worth it.
+    """The versions of a program; None where operands cannot need broadcasting, or it is not worth it.
 
     Expects one name per value, as `number_values` leaves it.
     """
@@ -69,13 +69,13 @@ def broadcast_versions(function: Function) -> Versions | None:
     return Versions((Version(with_equal(replace(function, body=body), equal), equal),), other)
 
 
-def remark_version(form: Version) -> None:
-    """Remark what the first form of a program asks; all remarks on the program are about that form."""
-    where = next((stmt.span for stmt in form.program.body if stmt.span is not None), None)
-    asked = " and ".join(f"`{{{2 * k}}} == {{{2 * k + 1}}}`" for k in range(len(form.equal)))
+def remark_version(version: Version) -> None:
+    """Remark what the first version of a program asks; all remarks on the program are about that version."""
+    where = next((stmt.span for stmt in version.program.body if stmt.span is not None), None)
+    asked = " and ".join(f"`{{{2 * k}}} == {{{2 * k + 1}}}`" for k in range(len(version.equal)))
     why = f"one for {asked}, which is asked at the start and told of here; in the other one extents may differ"
-    extents = (formula for pair in form.equal for formula in pair[::-1])
-    remark(where, "broadcast_versions", "the gradient has two forms", why, *extents)
+    extents = (formula for pair in version.equal for formula in pair[::-1])
+    remark(where, "broadcast_versions", "the gradient has two versions", why, *extents)
 
 
 def with_equal(function: Function, equal: tuple[Equal, ...]) -> Function:

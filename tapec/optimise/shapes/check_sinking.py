@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.aliases import aliases, is_memory
 from tapec.analyses.lower_bounds import LowerBounds
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

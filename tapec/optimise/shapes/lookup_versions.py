@@ -1,4 +1,4 @@
-"""Give a program a form for places that are looked up and lie behind: those of children in a tree, of earlier rows.
+"""Give a program a version for places that are looked up and lie behind: those of children in a tree, of earlier rows.
 
     for m in range(lefts.shape[0]):           if tapec_runtime.lie_behind(lefts, n):
         left = lefts[m]                           for m in range(lefts.shape[0]):
@@ -9,7 +9,7 @@
 
 As far as anybody knows, a row that is looked up may be one that a later iteration writes, or that the one before of a
 loop around has left.  Then what was read has to be kept, and iterations cannot have the array to themselves.  Whether
-it is only the data know, which are asked at the start; the type of the parameter says it in the first form
+it is only the data know, which are asked at the start; the type of the parameter says it in the first version
 (`Array.below`).
 """
 
@@ -29,7 +29,7 @@ from tapec.syntax.types import Array, Below
 
 
 def lookup_versions(function: Function) -> Version | None:
-    """The form of a program for places that lie behind; None where there are none to ask about.
+    """The version of a program for places that lie behind; None where there are none to ask about.
 
     Expects one name per value, as `number_values` leaves it.
     """
@@ -47,7 +47,7 @@ def lookup_versions(function: Function) -> Version | None:
     asked = " and ".join(f"`{{{k}}}`" for k in range(len(found)))
     why = f"one for places in {asked} that lie behind those that are written, which is asked at the start"
     about = (Named(array, where) for array in found)
-    remark(where, "lookup_versions", "the gradient has two forms", why, *about)
+    remark(where, "lookup_versions", "the gradient has two versions", why, *about)
     return Version(replace(function, types=types), below=tuple(found))
 
 

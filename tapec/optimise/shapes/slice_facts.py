@@ -14,8 +14,8 @@ from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.dependence import Affine
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scope
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.equal_extents import EqualExtents
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Atom,

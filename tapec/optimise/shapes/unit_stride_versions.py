@@ -1,4 +1,4 @@
-"""Give a loop whose subscripts have factors of 1 or 0 a form without them, for the case that all are 1.
+"""Give a loop whose subscripts have factors of 1 or 0 a version without them, for the case that all are 1.
 
     step = 1 if n == m else 0                 step = 1 if n == m else 0
     for i in range(n):                        if step == 1:
@@ -11,7 +11,7 @@
 Operands of a loop that may have to be broadcast are read like this.  They seldom have to, and LLVM does not run such a
 loop on vectors.  Done where all arrays of the loop are contiguous.
 
-The adjoint of a stencil gets the second form early: without steps, passes can tell which elements it adds to.
+The adjoint of a stencil gets the second version early: without steps, passes can tell which elements it adds to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scopes
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -93,7 +93,7 @@ class _Unstepped:
         return list(found)
 
     def has_both(self, choice: If) -> bool:
-        """Whether a branch is the choice between a loop's two forms."""
+        """Whether a branch is the choice between a loop's two versions."""
         match choice.orelse:
             case (For() as loop,):
                 steps = self.steps(loop)
@@ -125,7 +125,7 @@ class _Unstepped:
         return None
 
     def either(self, loop: For, steps: list[str]) -> list[Stmt]:
-        """The loop in both forms, and the test between them."""
+        """The loop in both versions, and the test between them."""
         out: list[Stmt] = []
         test: Name | None = None
         for step in steps:
@@ -139,7 +139,7 @@ class _Unstepped:
             test = Name(both)
         assert test is not None
         why = "for operands that need not be stretched"
-        remark(loop.span, "unit_stride_versions", "has a form that can run on vectors", why)
+        remark(loop.span, "unit_stride_versions", "has a version that can run on vectors", why)
         return [*out, If(test, (self.plain(loop),), (loop,), loop.span)]
 
     def plain(self, loop: For) -> For:

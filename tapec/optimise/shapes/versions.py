@@ -1,4 +1,4 @@
-"""Forms of a program for some of its arguments, and the questions at the start that tell which one is taken.
+"""Versions of a program for some of its arguments, and the questions at the start that tell which one is taken.
 
     n, m = x.shape[0], y.shape[0]             if x.shape[0] != y.shape[0]:
     if n == m:                                    raise tapec_runtime.OtherVersion
@@ -6,9 +6,10 @@
     else:
         ...
 
-What is asked follows from extents of parameters alone, or of places in them that are looked up (`lookups`).  All forms
-are one function with a branch (`either`), or one of them is a function by itself, which raises an error for arguments
-of others (`alone`): a call from Python compiles no form but its own, until there is a call that needs another one.
+What is asked follows from extents of parameters alone, or of places in them that are looked up (`lookups`).  All
+versions are one function with a branch (`either`), or one of them is a function by itself, which raises an error for
+arguments of others (`alone`): a call from Python compiles no version but its own, until there is a call
+that needs another one.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.coalesce import under_names
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Const, Expr, Function, If, Name, Op, Raise, Return, Stmt, substitute
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
-# what is raised for arguments of another form
-OTHER_FORM = "tapec_runtime.OtherVersion"
+# what is raised for arguments of another version
+OTHER_VERSION = "tapec_runtime.OtherVersion"
 # formulas of extents of parameters; the second one is an extent
 Equal = tuple[Expr, Expr]
 
@@ -43,7 +44,7 @@ class Version:
     below: tuple[str, ...] = ()
 
     def asked_of(self, partners: dict[str, str]) -> Version:
-        """The form whose conditions ask other parameters for their extents."""
+        """The version whose conditions ask other parameters for their extents."""
         names: dict[str, Expr] = {name: Name(partner) for name, partner in partners.items()}
         equal = tuple((substitute(one, names), substitute(extent, names)) for one, extent in self.equal)
         return replace(self, equal=equal, few=tuple(substitute(extent, names) for extent in self.few))
@@ -62,7 +63,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Versions:
-    """Forms of a program.
+    """Versions of a program.
 
     special  those of which the first one is taken whose conditions hold
     other    the program for all arguments
@@ -75,36 +76,36 @@ class Versions:
 
     @property
     def programs(self) -> tuple[Function, ...]:
-        """The programs of all forms."""
-        return (*(form.program for form in self.special), self.other)
+        """The programs of all versions."""
+        return (*(version.program for version in self.special), self.other)
 
     @property
     def first(self) -> Function:
-        """The program of the first form that is asked for."""
+        """The program of the first version that is asked for."""
         return self.programs[self.only or 0]
 
     def asks_for(self, position: int) -> bool:
-        """Whether a form is asked for."""
+        """Whether a version is asked for."""
         return self.only is None or self.only == position
 
     def of(self, change: Callable[[Function], Function]) -> Versions:
-        """The same forms of what is made of the programs that are asked for."""
+        """The same versions of what is made of the programs that are asked for."""
         *programs, other = (change(one) if self.asks_for(k) else one for k, one in enumerate(self.programs))
-        special = tuple(replace(form, program=one) for form, one in zip(self.special, programs, strict=True))
+        special = tuple(replace(version, program=one) for version, one in zip(self.special, programs, strict=True))
         return replace(self, special=special, other=other)
 
     def taken(self, shapes: Mapping[str, tuple[int, ...]], most: int) -> int:
-        """The position of the form that is taken for parameters of these shapes; `most` as for `either`."""
-        holding = (k for k, form in enumerate(self.special) if form.holds(shapes, most))
+        """The position of the version that is taken for parameters of these shapes; `most` as for `either`."""
+        holding = (k for k, version in enumerate(self.special) if version.holds(shapes, most))
         return next(holding, len(self.special))
 
 
-def either(form: Version, other: Function, most: int, constants: frozenset[str]) -> Function:
+def either(version: Version, other: Function, most: int, constants: frozenset[str]) -> Function:
     """One function of two, by the conditions of the first one; `constants` are names that it reads and does not set.
 
     most  the largest of extents that have to be small
     """
-    alike = form.program
+    alike = version.program
     last, other_last = alike.body[-1], other.body[-1]
     if not isinstance(last, Return) or not isinstance(other_last, Return):
         return other
@@ -113,28 +114,28 @@ def either(form: Version, other: Function, most: int, constants: frozenset[str])
     names = {name: fresh(name, type_) for name, type_ in other.types.items() if name not in own}
     *other_body, renamed = under_names(other.body, names)
     assert isinstance(renamed, Return)
-    asks, test = _questions(form, most, fresh)
+    asks, test = _questions(version, most, fresh)
     body, results = list(alike.body[:-1]), []
     for one, two in zip(last.values, renamed.values, strict=True):
         if one == two:
             results.append(one)
             continue
         named = next((value.id for value in (one, two) if isinstance(value, Name)), None)
-        # numbers that differ are both floats: extents and the like are the same in both forms
+        # numbers that differ are both floats: extents and the like are the same in both versions
         result = fresh(named or "result", fresh.types[named] if named else FLOAT64)
         body.append(Assign(result, one))
         other_body.append(Assign(result, two))
         results.append(Name(result))
     branch = If(Name(test), tuple(body), tuple(other_body))
-    types = {**fresh.types, **{name: other.types[name] for name in form.below}}
+    types = {**fresh.types, **{name: other.types[name] for name in version.below}}
     return replace(alike, body=(*asks, branch, Return(tuple(results), last.span)), types=types, few=())
 
 
-def alone(function: Function, form: Version, holds: bool, most: int, constants: frozenset[str]) -> Function:
-    """A function that raises an error unless the conditions of a form hold, or unless they do not; others as above."""
+def alone(function: Function, version: Version, holds: bool, most: int, constants: frozenset[str]) -> Function:
+    """A function that raises an error unless the conditions of a version hold, or unless they do not."""
     fresh = Fresh({**dict.fromkeys(constants, INT64), **function.types})
-    asks, test = _questions(form, most, fresh)
-    error = (Raise(OTHER_FORM),)
+    asks, test = _questions(version, most, fresh)
+    error = (Raise(OTHER_VERSION),)
     branch = If(Name(test), (), error) if holds else If(Name(test), error, ())
     return replace(function, body=(*asks, branch, *function.body), types=fresh.types)
 
@@ -169,13 +170,13 @@ def for_answers(function: Function, answers: Iterable[GuardResult], constants: f
                 asks.append(Assign(both, Op("and", (test, Name(name)))))
                 name = both
             test = Name(name)
-        error = (Raise(OTHER_FORM),)
+        error = (Raise(OTHER_VERSION),)
         asks.append(If(test, (), error) if answer.holds else If(test, error, ()))
     return replace(function, body=(*asks, *function.body), types=fresh.types)
 
 
-def _questions(form: Version, most: int, fresh: Fresh) -> tuple[list[Stmt], str]:
-    """Statements that ask whether the conditions of a form hold, and the name of the answer."""
+def _questions(version: Version, most: int, fresh: Fresh) -> tuple[list[Stmt], str]:
+    """Statements that ask whether the conditions of a version hold, and the name of the answer."""
     asks: list[Stmt] = []
     test = ""
 
@@ -188,10 +189,10 @@ def _questions(form: Version, most: int, fresh: Fresh) -> tuple[list[Stmt], str]
             asks.append(Assign(both, Op("and", (Name(before), Name(test)))))
             test = both
 
-    for sign, extent, formula in form.conditions(most):
+    for sign, extent, formula in version.conditions(most):
         ask("alike", Op(sign, (flat(extent, asks, fresh), flat(formula, asks, fresh))))
-    for array in form.below:
-        type_ = form.program.types[array]
+    for array in version.below:
+        type_ = version.program.types[array]
         assert isinstance(type_, Array) and type_.below is not None
         first: Expr = Const(type_.below.number)
         for parameter, axis, factor in type_.below.extents:

@@ -12,8 +12,8 @@ import keyword
 from dataclasses import dataclass, replace
 
 from tapec.analyses.varying_extents import VaryingExtents
+from tapec.optimise.name_origins import Vocabulary
 from tapec.optimise.simplify.liveness import Liveness
-from tapec.optimise.simplify.name_origins import Vocabulary
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -19,7 +19,7 @@ import re
 from dataclasses import replace
 
 from tapec.analyses.index_ranges import IndexRanges, accesses
-from tapec.optimise.simplify.name_origins import is_adjoint
+from tapec.optimise.name_origins import is_adjoint
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -15,7 +15,7 @@ import functools
 from dataclasses import replace
 
 from tapec.errors import Span
-from tapec.optimise.simplify.name_origins import is_adjoint
+from tapec.optimise.name_origins import is_adjoint
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -22,7 +22,7 @@ from typing import Any
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, Aliases, is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.first_order_recurrences import shifted
-from tapec.optimise.simplify.name_origins import Vocabulary
+from tapec.optimise.name_origins import Vocabulary
 from tapec.syntax.core import (
     Assign,
     Block,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.vectors.strided_sums import sums
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Loop, Name, Op, Stmt, Store, map_blocks, walk
 from tapec.syntax.renaming import replaced

@@ -27,7 +27,7 @@ from tapec.analyses.iterations import Access
 from tapec.optimise import costs
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.shapes.loop_ranges import extent_of
-from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.varying_extents import VaryingExtents
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, Block, Expr, Function, Name, Op, Stmt, map_blocks
 
 _SIZED = (*ALLOCATIONS, "reshape", "view")

@@ -27,8 +27,8 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
 from tapec.optimise.shapes.slice_facts import SliceFacts
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
-from tapec.optimise.vectors.vector_math import VECTORISED
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.optimise.buffers.column_layout import Matrices, Turned
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Block,

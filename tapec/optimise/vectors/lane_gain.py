@@ -13,7 +13,7 @@ length takes elements apart.
 
 Where the iterations of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more
 than it takes to copy what the loop reads, once.  Of few iterations a copy would be mostly empty, and copies of long
-loops leave the cache: the loop gets a second form for them.
+loops leave the cache: the loop gets a second version for them.
 
 Where elementary functions are called in loops that would run on vectors by themselves, what decides is how long those
 are: `short_loops` says which iteration counts have to be small.  Vectors leave most of a short loop over.
@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.lane_variance import Lanes
 from tapec.optimise import costs
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.optimise.vectors.lane_packing import Packed
-from tapec.optimise.vectors.vector_math import VECTORISED
 from tapec.syntax.core import (
     Assign,
     Block,

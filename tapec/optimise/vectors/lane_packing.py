@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.lane_variance import Lanes
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.loop_ranges import extent_of
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store, blocks, written_in, zero_of
 from tapec.syntax.types import INT64, UINT64, Array
 

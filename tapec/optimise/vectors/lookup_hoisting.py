@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import some_iteration
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Block,

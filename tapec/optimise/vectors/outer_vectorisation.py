@@ -25,8 +25,8 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.lane_variance import Lanes
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import for_answers
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.lane_buffers import with_lanes_last
 from tapec.optimise.vectors.lane_gain import copied_stops, few, gains, short_loops
 from tapec.optimise.vectors.lane_packing import Packed

@@ -29,8 +29,8 @@ from typing import Any
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.varying_extents import varying_extents
 from tapec.optimise import costs
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.index_tests import is_open
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.rules.formula import ASKED_FOR
 from tapec.syntax.core import (
@@ -57,24 +57,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import INT64, Array, Scalar
-
-
-def sequential(function: Function) -> Function:
-    """The function with no loop on threads: the source's `prange` is no proof."""
-
-    def block(stmts: Block) -> Block:
-        return tuple(one(stmt) for stmt in stmts)
-
-    def one(stmt: Stmt) -> Stmt:
-        changed = map_blocks(stmt, block)
-        return replace(changed, parallel=False) if isinstance(changed, For) and changed.parallel else changed
-
-    return replace(function, body=block(function.body))
-
-
-def has_threads(function: Function) -> bool:
-    """Whether a loop of the function runs on threads."""
-    return any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body))
 
 
 def on_threads(function: Function, in_order: bool = False) -> Function:

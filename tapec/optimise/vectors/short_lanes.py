@@ -1,4 +1,4 @@
-"""A second form of a loop, in lanes, for the case that the loops inside are short.
+"""A second version of a loop, in lanes, for the case that the loops inside are short.
 
     for i in range(n):                            if k <= 24 and n >= 16:
         for c in range(k):                            for first in range(0, n, 64):
@@ -13,7 +13,7 @@
 Vectors leave most of a short loop over, one element at a time; of long ones they leave little, and lanes would take
 elements that lie apart, and 64 times the memory.  How long the loops are only the run knows.
 
-Where it follows from extents of parameters, a call from Python compiles the form for its arguments alone, see
+Where it follows from extents of parameters, a call from Python compiles the version for its arguments alone, see
 `shapes/versions.py`.
 """
 
@@ -23,8 +23,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import FORMULA, GuardResult
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, reads, walk, writes
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64

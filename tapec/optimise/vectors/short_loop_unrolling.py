@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.vectors.outer_vectorisation import planned
 from tapec.remarks import remark

@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.optimise import costs
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
+from tapec.optimise.vector_operations import operation_cost
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -46,8 +47,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64, Type
-
-_CHEAP = frozenset({"+", "-", "*", "neg", "load", "max", "min"})
 
 
 def keep_scalar_sums(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -142,11 +141,6 @@ def sums(loop: For, types: dict[str, Type]) -> bool:
 def _moves(sub: Expr, moving: set[str]) -> bool:
     """Whether a subscript is another one in other iterations."""
     return not moving.isdisjoint(names_in(sub))
-
-
-def operation_cost(fn: str) -> int:
-    """What an operation on vectors costs, in additions."""
-    return 1 if fn in _CHEAP else costs.DIVISION if fn == "/" else costs.FUNCTION
 
 
 def _names(stmt: Assign) -> Iterator[str]:

@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.lane_variance import Lanes
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.vectors.if_conversion import calls_functions, can_select
 from tapec.optimise.vectors.lane_gain import few
 from tapec.optimise.vectors.lane_packing import Packed

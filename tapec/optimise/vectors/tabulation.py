@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.optimise import costs
+from tapec.optimise.name_origins import Fresh
 from tapec.optimise.rewriter import Rewriter
-from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,

@@ -16,23 +16,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.optimise.simplify.name_origins import Fresh
+from tapec.optimise.name_origins import Fresh
+from tapec.optimise.vector_operations import VECTORISED
 from tapec.remarks import remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Note, Op, Stmt, Store, walk
 from tapec.syntax.types import FLOAT64, Type
 
-_NAMES = ("exp", "expm1", "log", "log1p", "sinh", "cosh", "tanh", "sin", "cos", "tan")
-
-# the runtime's function for an operation
-VECTORISED = {
-    **{f"{module}.{name}": f"tapec_runtime.{name}" for module in ("np", "math") for name in _NAMES},
-    **dict.fromkeys(("np.arctan", "np.atan", "math.atan"), "tapec_runtime.arctan"),
-    **dict.fromkeys(("**", "np.power", "np.pow", "math.pow"), "tapec_runtime.power"),
-    "math.erf": "tapec_runtime.erf",
-    "math.lgamma": "tapec_runtime.lgamma",
-    "tapec_runtime.polygamma": "tapec_runtime.digamma",
-    **{f"np.{name}": f"tapec_runtime.{name}" for name in ("maximum", "minimum")},
-}
 _POWER = "tapec_runtime.power"
 _DIGAMMA = "tapec_runtime.digamma"
 # exponents for which LLVM has better code: multiplications, a square root, a quotient

@@ -1,0 +1,103 @@
+"""Integer arithmetic where machines give a number and Python raises, or gives a float.
+
+What Python raises for a division by zero or a negative shift is raised when the program runs.  A negative power of
+an integer is a float in Python and zero on machines: of literals it is the float, else NumPy's exception.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.errors import TypeMismatch
+from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.frames import DeadCode, Raised
+from tapec.frontend.evaluator.unfinished_blocks import OpenIf, OpenIteration
+from tapec.frontend.evaluator.values import Sym, Value, is_integer, number, static_int
+from tapec.syntax.core import Atom, Const, Name
+from tapec.syntax.types import Scalar
+
+_ZERO, _NEGATIVE = "==", "<"
+# what the second operand must not be
+_WRONG: dict[str, tuple[str, type[Exception], str]] = {
+    "//": (_ZERO, ZeroDivisionError, "integer division or modulo by zero"),
+    "%": (_ZERO, ZeroDivisionError, "integer division or modulo by zero"),
+    "<<": (_NEGATIVE, ValueError, "negative shift count"),
+    ">>": (_NEGATIVE, ValueError, "negative shift count"),
+    "**": (_NEGATIVE, ValueError, "Integers to negative integer powers are not allowed."),
+}
+
+
+def power(left: Value, right: Value) -> Sym | None:
+    """`left ** right` of integer literals, the second one negative: a float."""
+    base, exponent = static_int(left), static_int(right)
+    if not base or exponent is None or exponent >= 0:
+        return None
+    return number(float(base**exponent))
+
+
+def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
+    """Raise where Python does, when the program runs, for an operation on two integers."""
+    if fn == "/" and ev.deciding and static_int(left) is not None and static_int(right) == 0:
+        raise Raised(ZeroDivisionError)
+    if fn not in _WRONG or ev.frame.library or not (is_integer(left) and is_integer(right)):
+        return
+    right = ev.decided(ev.sym(right), node)
+    assert isinstance(right.type, Scalar)
+    sign, cls, message = _WRONG[fn]
+    if sign == _NEGATIVE and (right.type.dtype.startswith("uint") or right.type.dtype == "bool"):
+        return
+    if at_least(ev, right, 1 if sign == _ZERO else 0):
+        return
+    if fn == "**" and right.constant is not None and right.constant < 0 and not ev.deciding:
+        ev.fail(TypeMismatch, "an integer to a negative power", node, hint="write `float(n) ** -1`")
+    refuse(ev, sign, right, cls, message)
+
+
+def refuse(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], message: str) -> None:
+    """Raise, when the program runs, if a number is what `sign` says of it and zero, or is true for no sign."""
+    if value.constant is None:
+        _raise_if(ev, sign, value, cls, message)
+        return
+    wrong = {_ZERO: value.constant == 0, _NEGATIVE: value.constant < 0, "not": not value.constant, "": value.constant}
+    if wrong[sign]:
+        if ev.deciding:
+            raise Raised(cls)
+        ev.raise_(cls.__name__, message)
+        raise DeadCode
+
+
+def at_least(ev: Evaluator, value: Sym, least: int) -> bool:
+    """Whether the loops around tell that a number is `least` at least."""
+    if not isinstance(value.atom, Name):
+        return False
+
+    def counts_up(first: Atom | None, from_: int) -> bool:
+        return isinstance(first, Const) and isinstance(first.value, int) and first.value >= from_
+
+    first, _ = ev.counters.get(value.atom.id, (None, None))
+    # where an iteration runs, the bound is beyond the start
+    return counts_up(first, least) or any(
+        iteration.stop.atom == value.atom and counts_up(iteration.start.atom, least - 1)
+        for iteration in ev.open_iterations
+    )
+
+
+def _raise_if(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], message: str) -> None:
+    """Raise if a number is wrong: before the loops that do not change it, if they have iterations."""
+    block, runs = ev.block, list[OpenIteration]()
+    for iteration in reversed(ev.open_iterations):
+        bounds = [bound for inner in runs for bound in (inner.start, inner.stop)]
+        if iteration.body is not block or not all(map(iteration.keeps, (value, *bounds))):
+            break
+        runs.append(iteration)
+        block = iteration.outer
+    here = ev.block
+    ev.block = runs[-1].before if runs else here
+    wrong = ev.op(sign, value, number(0)) if sign in (_ZERO, _NEGATIVE) else ev.op(sign, value) if sign else value
+    for iteration in runs:
+        wrong = ev.op("and", ev.op("<", iteration.start, iteration.stop), wrong)
+    place, ev.block = ev.block, []
+    ev.raise_(cls.__name__, message)
+    side, ev.block = ev.block, place
+    ev.emit(OpenIf(wrong.atom, side, [], ev.span))
+    ev.block = here

@@ -1,0 +1,46 @@
+"""The types of the public functions, as a type checker sees them, and what the package says is public."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tapec
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_dir_lists_what_is_public_and_nothing_else():
+    assert dir(tapec) == sorted(["__version__", *tapec.__all__])
+    assert all(hasattr(tapec, name) for name in dir(tapec))
+
+
+@pytest.fixture(scope="module")
+def revealed(tmp_path_factory) -> list[str]:
+    """The types that mypy reveals in `public_types.py`, without the names of modules."""
+    pytest.importorskip("mypy")
+    cache = tmp_path_factory.mktemp("mypy")
+    options = ("--strict", "--config-file=", "--follow-imports=silent", "--ignore-missing-imports")
+    command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={cache}", "tests/api/public_types.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.findall(r'Revealed type is "(.*)"', done.stdout)
+    vector = re.compile(r"ndarray\[tuple\[[^]]*\], dtype\[float64\]\]")
+    return [vector.sub("Vector", re.sub(r"\b(?:\w+\.)+(?=\w)", "", text)) for text in found]
+
+
+@pytest.mark.slow
+def test_derivatives_have_the_parameters_of_their_functions(revealed):
+    assert revealed == [
+        "DerivativeFunction[[u: Vector, stiffness: float =], Any]",
+        "DerivativeFunction[[u: Vector, stiffness: float =], Any]",
+        "DerivativeFunction[[u: Vector, stiffness: float =], tuple[float, Any]]",
+        "DerivativeFunction[[u: Vector, stiffness: float =], Any]",
+        "DerivativeFunction[[u: Vector, n: int], Any]",
+        "TapeFunction[[u: Vector], tuple[float, Vector]]",
+        "DerivativeFunction[[x: float], Any]",
+    ]

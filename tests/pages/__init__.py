@@ -1,0 +1,1 @@
+"""What the README, the pages of docs/ and the notebooks of examples/ say is so."""

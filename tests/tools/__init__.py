@@ -1,0 +1,1 @@
+"""The tools of contributors: benchmarks, fuzzers, comparisons of sources, releases."""
