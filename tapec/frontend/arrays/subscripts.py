@@ -169,17 +169,12 @@ def _note_extents(ev: Evaluator, owner: Sym, result: str, subs: tuple[Value, ...
 def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub: Slice) -> None:
     low = 0 if sub.lower is None else static_int(sub.lower)
     high = 0 if sub.upper is None else static_int(sub.upper)
-    asked = ev.dims.get((ev.partners.get(id_of(owner), id_of(owner)), axis))
-    if sub.step is not None and (step := static_int(sub.step)) != 1:
-        if isinstance(asked, Const) and low is not None and high is not None and step is not None and step > 0:
-            extent: Any = asked.value
-            taken = range(extent)[low : None if sub.upper is None else high : step]
-            if taken:
-                ev.dims[result, out] = Const(len(taken))
+    if sub.step is not None and static_int(sub.step) != 1:
         return
     first = ev.lengths.sum(Const(0) if sub.lower is None else ev.scalar(sub.lower).atom)
     # where extents are sums of others, that of the owner may say which one the slice has
-    known = asked is not None or ev.lengths.assumed is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
+    asked = (ev.partners.get(id_of(owner), id_of(owner)), axis) in ev.dims
+    known = asked or ev.lengths.assumed is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
     exact = ev.lengths.sum(dim(ev, owner, axis).atom) if known else None
     whole = nominal(ev, owner, axis)
     if exact is not None and (low != 0 or high != 0 or sub.upper is not None):

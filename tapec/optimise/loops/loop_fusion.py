@@ -297,4 +297,4 @@ def _multiplies(value: Op) -> bool:
 def _short(loop: For) -> bool:
     """Whether a loop is known to make few iterations, which would be too long to write out in pairs."""
     counted = literal_range(loop)
-    return counted is not None and 1 < len(counted) <= costs.UNROLLED_ITERATIONS
+    return counted is not None and len(counted) <= costs.UNROLLED_ITERATIONS

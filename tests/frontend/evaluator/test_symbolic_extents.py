@@ -181,17 +181,3 @@ def growing(x, m, k):
 def test_a_quotient_of_extents_is_that_of_its_iteration():
     with interpreted():
         check(growing, (arr(3), 2, 3), wrt=(0,))
-
-
-def halves(x):
-    made = np.zeros((6, 5))
-    made[:, 1:4] = x
-    rows = made[::2] * made[1::2] + made[-5::2] + made[1:-1:2][:1]
-    return np.sum(rows[:, ::2] * made[:3, 4:1:-1] + made[:3, :-1:4] * x[0, 0])
-
-
-def test_slices_with_steps_of_a_known_extent_have_one():
-    source = tapec.grad(halves).source(MATRIX)
-    assert source.count("could not be broadcast together") <= 1
-    with interpreted():
-        check(halves, (arr(6, 3),))
