@@ -126,12 +126,13 @@ def _flows(function: Function) -> Iterator[tuple[str, str]]:
         return type_ is not None and type_.is_float
 
     for stmt in walk(function.body):
-        for source, target in _edges(stmt):
+        for source, target in edges(stmt):
             if carries(source) and carries(target):
                 yield source, target
 
 
-def _edges(stmt: Stmt) -> Iterator[tuple[str, str]]:
+def edges(stmt: Stmt) -> Iterator[tuple[str, str]]:
+    """Edges from what a statement reads to what it writes that depends on it with a derivative."""
     match stmt:
         case Assign(target=target, value=value):
             for operand in differentiable_operands(value):

@@ -347,6 +347,9 @@ class IndexRanges:
             sums, exact = self.condition(owner, region)
             if not exact or self._is_set_inside(violation, region):
                 return None
+            # a branch of another test of the same condition may be all that sets a name
+            if not all(self.scopes.is_set_before(name, owner) for name in self.operands(violation)):
+                return None
             return Violation((*violation.sums, *sums), violation.index, violation.size, owner)
         return self._any_iteration(violation, owner, region) if isinstance(owner, For) else None
 

@@ -7,11 +7,11 @@ set, keeps its value, except that a loop's merge names change from iteration to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tapec.errors import Span
-from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, key_field, writes
+from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, key_field, leaves, writes
 from tapec.syntax.types import Array, Below
 
 
@@ -78,6 +78,16 @@ class Scopes:
         """Whether a name is assigned at more than one place."""
         return len(self.defs.get(name, ())) > 1
 
+    def is_set_before(self, name: str, stmt: Stmt) -> bool:
+        """Whether a name has a value on every way to a statement; names without definitions come from outside."""
+        place, here, defs = self.place[stmt.key], self.of[stmt.key], self.defs.get(name)
+        if not defs:
+            return True
+        if any(self.place[made.key] < place and here.inside(self.of[made.key]) for made in defs):
+            return True
+        earlier = ([one for one in around.block if self.place[one.key] < place] for around in here.ancestors())
+        return any(_sets(block, name) for block in earlier)
+
     def line_of(self, name: str) -> Span | None:
         """The line of the user's that makes a value; none makes a parameter."""
         defs = self.defs.get(name)
@@ -92,6 +102,17 @@ class Scopes:
             if inner:
                 return inner[-1]
         return None
+
+
+def _sets(block: Iterable[Stmt], name: str) -> bool:
+    """Whether every way through a block that reaches its end sets a name; of loops nothing is said."""
+    for stmt in block:
+        if isinstance(stmt, If):
+            if all(leaves(way) or _sets(way, name) for way in (stmt.body, stmt.orelse)):
+                return True
+        elif name in writes(stmt):
+            return True
+    return False
 
 
 def scopes(function: Function) -> Scopes:

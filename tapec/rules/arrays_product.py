@@ -125,39 +125,36 @@ def _length(a, before, inner, after):
     for k in np.ndindex(inner):
         x = a[before + k + after]
         total += x * x
-    # where the powers of the sum that second derivatives need are numbers, too
+    # where the powers of the sum that derivatives need are in the range of its type
     low, high = (np.float32(1e-24), np.float32(1e24)) if a.dtype == np.float32 else (1e-200, 1e200)
-    return np.sqrt(total) if low < total and total < high else _far_length(a, before, inner, after, total)
-
-
-def _far_length(a, before, inner, after, total):
-    """The length of a lane whose sum of squares leaves the range of its type; its derivative is that by the sum.
-
-    The second derivative by the sum would leave the range: what has none is added, so that it is no finite number.
-    """
-    scale, root = _scales(a.dtype, total > 1)
-    size = a.dtype.type(0)
-    for k in np.ndindex(inner):
-        x = stop_gradient(a[before + k + after]) * scale
-        size += x * x
+    near = low < total and total < high
+    scale = a.dtype.type(1) if near else _scale(a, before, inner, after)
+    size = total if near else _scaled_squares(a, scale, before, inner, after)
+    # one sum has the derivative of both
+    size = known(size, _scaled_squares(a, scale, before, inner, after))
     if size > 0:
         length = np.sqrt(size) / scale
-        scaled = length * root
-        first = np.sqrt(known(scaled * scaled, total * root * root)) / root
-        return known(length, first + known(size - size, total * root) ** 1.5)
+        # second derivatives need the square of the scale: what has none is added, so that they are no finite numbers
+        return length if near else length + known(size - size, size) ** 1.5
     # at 0 the square root has no derivative; 0 is the middle of what the norm may have there; there is no second one
-    return total**1.5
+    return known(total, size) ** 1.5
 
 
-def _scales(dtype, large):
-    """What brings all squares into the range of a type, and a number whose square is in it that brings most there."""
-    if dtype == np.float32:
-        if large:
-            return np.float32(2.0**-90), np.float32(2.0**-65)
-        return np.float32(2.0**90), np.float32(2.0**63)
-    if large:
-        return 2.0**-600, 2.0**-513
-    return 2.0**600, 2.0**511
+def _scaled_squares(a, scale, before, inner, after):
+    total = a.dtype.type(0)
+    for k in np.ndindex(inner):
+        x = a[before + k + after] * scale
+        total += x * x
+    return total
+
+
+def _scale(a, before, inner, after):
+    """What brings the largest number of a lane next to 1, or as far as a number of its type can."""
+    low, high = (np.float32(2.0**-120), np.float32(2.0**120)) if a.dtype == np.float32 else (2.0**-1000, 2.0**1000)
+    largest = low
+    for k in np.ndindex(inner):
+        largest = max(largest, stop_gradient(np.abs(a[before + k + after])))
+    return a.dtype.type(1) / min(largest, high)
 
 
 def _absolute_sum(a, before, inner, after):
@@ -183,12 +180,14 @@ def _vector_norm(x, ord, axis, keepdims):
 
 def _largest_singular_value(x):
     """The square root of the largest eigenvalue of the smaller product with itself."""
-    if x.size == 0:
-        return x.dtype.type(0)
+    scale = np.max(stop_gradient(np.abs(x))) if x.size > 0 else x.dtype.type(0)
+    if scale == 0:
+        return scale
+    # squares of what is next to 1 are in the range of the type
+    x = x / scale
     product = np.dot(x.T, x) if x.shape[1] <= x.shape[0] else np.dot(x, x.T)
     squares, _ = np.linalg.eigh(product)
-    largest = squares[-1]
-    return np.sqrt(largest) if largest > 0 else x.dtype.type(0)
+    return np.sqrt(squares[-1]) * scale
 
 
 def _matrix_norm(x, ord):
@@ -236,7 +235,7 @@ def norm(x, ord=None, axis=None, *, keepdims=False):
     """Norm of a vector (any order), of a matrix (any kind), or of vectors or matrices along axes.
 
     The Euclidean norm has derivative 0 at 0.  Its second derivatives are finite for norms of 1e-100 to 1e100 (1e-12 to
-    1e12 in single precision), its first ones for all but subnormal norms.
+    1e12 in single precision).
     """
     x = np.asarray(x)
     if x.dtype.kind != "f":

@@ -44,14 +44,8 @@ ARITHMETIC = table(
     ),
     rule("square(x)", "2*x*dx"),
     rule("reciprocal(x)", "-(y*y)*dx"),
-    rule(
-        "sqrt(x)",
-        "0.5*dx / y",
-        also="math.sqrt",
-        note="inf at 0, the limit from the right",
-        forward="0.5*dx / (y + TINY)",
-    ),
-    rule("cbrt(x)", "dx / (3*y*y)", note="inf at 0", forward="dx / (3*y*y + TINY)"),
+    rule("sqrt(x)", "0.5*dx / y", also="math.sqrt", note="inf at 0, the limit from the right"),
+    rule("cbrt(x)", "dx / (3*y*y)", note="inf at 0"),
     rule(
         "hypot(x, z)",
         "x / (1 if y == 0 else y) * dx + z / (1 if y == 0 else y) * dz",
@@ -66,10 +60,10 @@ EXPONENTIAL = table(
     rule("exp2(x)", "LN2*y*dx", also="math.exp2"),
     # not y + 1, of which rounding leaves nothing for large negative x
     rule("expm1(x)", "exp(x)*dx", also="math.expm1"),
-    rule("log(x)", "dx / x", also="math.log", forward="dx / (x + TINY)"),
-    rule("log2(x)", "dx / (LN2*x)", also="math.log2", forward="dx / (LN2*x + TINY)"),
-    rule("log10(x)", "dx / (LN10*x)", also="math.log10", forward="dx / (LN10*x + TINY)"),
-    rule("log1p(x)", "dx / (1 + x)", also="math.log1p", forward="dx / (1 + x + TINY)"),
+    rule("log(x)", "dx / x", also="math.log"),
+    rule("log2(x)", "dx / (LN2*x)", also="math.log2"),
+    rule("log10(x)", "dx / (LN10*x)", also="math.log10"),
+    rule("log1p(x)", "dx / (1 + x)", also="math.log1p"),
     rule(
         "logaddexp(x, z)",
         "(1 / (1 + exp(z - x)) if isfinite(y) else (0.5 if x == z else (1 if x > z else 0))) * dx"
@@ -88,20 +82,8 @@ TRIGONOMETRIC = table(
     rule("sin(x)", "cos(x)*dx", also="math.sin"),
     rule("cos(x)", "-sin(x)*dx", also="math.cos"),
     rule("tan(x)", "(1 + y*y)*dx", also="math.tan"),
-    rule(
-        "arcsin(x)",
-        "dx / sqrt((1 - x)*(1 + x))",
-        also="np.asin math.asin",
-        note="inf at -1 and 1",
-        forward="dx / (sqrt((1 - x)*(1 + x)) + TINY)",
-    ),
-    rule(
-        "arccos(x)",
-        "-dx / sqrt((1 - x)*(1 + x))",
-        also="np.acos math.acos",
-        note="-inf at -1 and 1",
-        forward="-dx / (sqrt((1 - x)*(1 + x)) + TINY)",
-    ),
+    rule("arcsin(x)", "dx / sqrt((1 - x)*(1 + x))", also="np.asin math.asin", note="inf at -1 and 1"),
+    rule("arccos(x)", "-dx / sqrt((1 - x)*(1 + x))", also="np.acos math.acos", note="-inf at -1 and 1"),
     rule("arctan(x)", "dx / (1 + x*x)", also="np.atan math.atan"),
     rule(
         "arctan2(x, z)",
@@ -118,7 +100,6 @@ TRIGONOMETRIC = table(
         "dx / (sqrt((x - 1)*(x + 1)) if x < 1e9 else x)",
         also="np.acosh math.acosh",
         note="inf at 1",
-        forward="dx / (sqrt((x - 1)*(x + 1)) + TINY if x < 1e9 else x)",
     ),
     rule("arctanh(x)", "dx / ((1 - x)*(1 + x))", also="np.atanh math.atanh", note="inf at -1 and 1"),
     rule("deg2rad(x)", "DEGREE*dx", also="np.radians math.radians"),

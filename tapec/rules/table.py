@@ -27,7 +27,6 @@ class Rule:
     params         its parameters; the last `optional` of them may be left out
     tangent        `dy`, in the parameters, `y` and the d-names; None if there is no derivative
     contributions  per parameter what `y_bar` adds to its adjoint; None for nothing
-    forward        `dy` as forward mode computes it: mostly as `tangent` says
     inert          no parameter has a derivative
     note           conventions at edges, or why there is no derivative
     source         where the formula comes from, if it is not elementary
@@ -39,7 +38,6 @@ class Rule:
     params: tuple[str, ...]
     tangent: Expr | None
     contributions: tuple[Expr | None, ...]
-    forward: Expr | None
     inert: bool
     note: str
     source: str
@@ -61,7 +59,6 @@ def rule(
     note: str = "",
     source: str = "",
     optional: int = 0,
-    forward: str = "",
     refused: str = "",
 ) -> Row:
     """One row of a table: the same mathematics for one or several operations.
@@ -71,7 +68,6 @@ def rule(
     also      other operations with the same parameters, separated by blanks
     note      conventions at edges, or why there is no derivative
     optional  how many of the last parameters may be left out
-    forward   the formula in forward mode: one by which a tangent of zero stays zero where a factor is infinite
     refused   parameters by which no derivative is known, separated by blanks; the note says why
     raises    UsageError for a formula that is not evidently linear
     """
@@ -80,14 +76,12 @@ def rule(
         raise UsageError(f"`{heading}` has no derivative and does not say why")
     tangent = _linear(formula, params) if formula else None
     contributions = tuple(None if tangent is None else contribution(tangent, param, params) for param in params)
-    along = _linear(forward, params) if forward else tangent
     return tuple(
         Rule(
             key,
             params,
             tangent,
             contributions,
-            along,
             tangent is None,
             note,
             source,

@@ -39,6 +39,7 @@ from tapec.syntax.custom_rule import Custom, calls_out, custom_of
 from tapec.syntax.types import Array, Scalar, Stack, written
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
+from tapec.transforms.strong_zeros import POWERS, QUOTIENTS, may_be_infinite, zero_kept
 
 
 def forward(
@@ -262,9 +263,10 @@ class ForwardMode:
             assert isinstance(stack, Name)
             return Op("pop", (Name(self.dot(stack.id, emitter)),))
         rule = rule_for(value.fn)
-        if rule is None or rule.forward is None:
+        if rule is None or rule.tangent is None:
             raise no_rule(value.fn, stmt.span)
         names: dict[str, Expr] = {"y": Name(target)}
+        moved: list[str] = []
         for param, arg in zip(rule.params, value.args, strict=False):
             assert isinstance(arg, Name | Const)
             names[param] = arg
@@ -272,7 +274,25 @@ class ForwardMode:
             if param in rule.refused and dot is not None:
                 raise refused_argument(rule, param, stmt.span)
             names[f"d{param}"] = Const(0.0) if dot is None else dot
-        return fold(substitute(rule.forward, names))
+            if isinstance(dot, Name):
+                moved.append(f"d{param}")
+        # powers and quotients in adjoints are what has no second derivative at kinks, and says so
+        poles = self.function.strong_zero and value.fn not in POWERS | QUOTIENTS
+        poles = poles and may_be_infinite(value.fn, value.args)
+        return self.zero_kept(rule.tangent, names, moved, type_) if poles else fold(substitute(rule.tangent, names))
+
+    def zero_kept(self, formula: Expr, names: dict[str, Expr], moved: list[str], type_: Scalar) -> Expr:
+        """A tangent to which tangents of zero contribute zero, also where a partial derivative may be infinite."""
+        total: Expr = Const(0.0)
+        for one in moved:
+            alone = {**names, **{other: Const(0.0) for other in moved if other != one}}
+            dot = names[one]
+            assert isinstance(dot, Name)
+            kind = self.types[dot.id]
+            assert isinstance(kind, Scalar)
+            term = zero_kept(fold(substitute(formula, alone)), dot.id, (kind, type_), self.function.again)
+            total = term if total == Const(0.0) else Op("+", (total, term))
+        return total
 
     def memory(self, stmt: Assign, emitter: Emitter) -> None:
         """An array or stack: its tangent is made in the same way."""

@@ -18,7 +18,7 @@ from tapec.analyses.aliases import Memory
 from tapec.analyses.scopes import Scope, Scopes
 from tapec.errors import NotDifferentiable
 from tapec.rules import rule_for
-from tapec.rules.formula import SCIPY, fold
+from tapec.rules.formula import fold
 from tapec.rules.library import PRIMITIVES
 from tapec.rules.table import no_rule, refused_argument
 from tapec.syntax.core import (
@@ -42,35 +42,16 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.custom_rule import Custom, custom_of
-from tapec.syntax.types import FLOAT64, Array, Scalar, Stack
+from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
 from tapec.transforms.reciprocals import with_reciprocals
 from tapec.transforms.residual_requests import Asks, Unhandable
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.shared_functions import share_functions
-
-POWERS = frozenset({"**", "np.power", "np.pow", "np.float_power", "math.pow"})
-# operations with partial derivatives that are infinite at numbers
-POLES = POWERS | frozenset(
-    {
-        *("/", "np.divide", "np.true_divide", "np.reciprocal", "np.sqrt", "math.sqrt", "np.cbrt"),
-        *("np.log", "math.log", "np.log2", "math.log2", "np.log10", "math.log10", "np.log1p", "math.log1p"),
-        *("np.arcsin", "np.asin", "math.asin", "np.arccos", "np.acos", "math.acos", "np.arccosh", "np.acosh"),
-        *("math.acosh", "np.arctanh", "np.atanh", "math.atanh"),
-    }
-)
-
+from tapec.transforms.strong_zeros import may_be_infinite, zero_kept
 
 _ROOTS = frozenset({"np.sqrt", "math.sqrt"})
-
-
-def _is_finite(fn: str, args: tuple[Expr, ...]) -> bool:
-    """Whether an operation divides by a number that is known, or is a power whose derivative is finite."""
-    match args:
-        case (_, Const(value=int() | float() as number)):
-            return number != 0 if fn not in POWERS else number >= 1
-    return False
 
 
 @dataclass
@@ -318,23 +299,18 @@ class Sweep:
     def zero_kept(self, fn: str, args: tuple[Expr, ...], bar: str, result: Name, contribution: Expr) -> Expr:
         """A contribution that is zero for an adjoint of zero, also where the partial derivative may be infinite.
 
-        The root of a sum of squares contributes zero where that is zero.  If the contribution is differentiated in
-        turn, it is a product whose derivative goes on by the partial derivative where the adjoint is zero: a branch
-        that is zero would have the derivative zero.
+        The root of a sum of squares contributes zero where that is zero.
         """
-        if not self.strong_zero or not (fn in POLES or fn.startswith(SCIPY)) or _is_finite(fn, args):
+        if not self.strong_zero or not may_be_infinite(fn, args):
             return contribution
         type_ = self.types[bar]
         assert isinstance(type_, Scalar)
-        zero = zero_of(type_)
         if fn in _ROOTS and isinstance(args[0], Name) and args[0].id in self.squares:
             # zero at the tip of a cone, as the derivative of `abs` is; there is no second derivative
+            zero = zero_of(type_)
             tip = Op("known", (zero, Op("np.divide", (result, zero))))
             return Op("ifelse", (Op("!=", (result, zero)), contribution, tip))
-        if self.again:
-            one = Const(1.0) if type_ == FLOAT64 else Op(f"cast.{type_.dtype}", (Const(1.0),))
-            return Op("strong", (Name(bar), fold(substitute(contribution, {bar: one}))))
-        return Op("ifelse", (Op("!=", (Name(bar), zero)), contribution, zero))
+        return zero_kept(contribution, bar, (type_, type_), self.again)
 
     def custom(self, stmt: Assign | Call, out: Emitter) -> None:
         """Inline the derivative that the user gave for an operation."""

@@ -52,7 +52,7 @@ def along(rule: Rule, values: dict, name: str) -> float:
     y = primal(rule, values)
     one = type(y)(1.0)
     named = {tangent_name(p): one if p == name else 0 * one for p in rule.params}
-    return evaluate(rule.forward, y=y, **values, **named)
+    return evaluate(rule.tangent, y=y, **values, **named)
 
 
 def adjoints(rule: Rule, values: dict, y_bar: float = 1.0) -> list:

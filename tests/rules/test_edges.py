@@ -13,7 +13,7 @@ import pytest
 
 import tapec
 from tapec.rules import RULES
-from tapec.transforms.sweep import POLES
+from tapec.transforms.strong_zeros import POLES
 from tests.rules.evaluation import adjoints, along, primal
 from tests.rules.references import REFERENCES
 
@@ -134,6 +134,35 @@ def test_norms_of_huge_and_tiny_vectors(f, dtype: type):
         assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], 0.6, rtol=close), k
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
+def test_norms_of_subnormal_vectors(dtype: type):
+    for k in (-310, -315, -318) if dtype is np.float64 else (-40, -41):
+        x = dtype([float(f"3e{k}"), float(f"4e{k}")])
+        wide = [mpmath.mpf(float(one)) for one in x]
+        unit = np.array([float(one / mpmath.sqrt(wide[0] ** 2 + wide[1] ** 2)) for one in wide])
+        close = 1e-13 if dtype is np.float64 else 1e-6
+        for f in (length, distance):
+            assert np.allclose(tapec.grad(f)(x), unit, rtol=close), k
+            assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], unit[0], rtol=close), k
+
+
+def test_unit_vectors_of_huge_and_tiny_ones():
+    # the adjoint of the norm is next to 1 / x, that of its square out of range
+    first = tapec.grad(lambda x: (x / np.linalg.norm(x))[0])
+    for k in (-300, -200, -20, 20, 200, 300):
+        assert np.allclose(first(np.array([3.0, 4.0]) * 10.0**k) * 10.0**k, [0.128, -0.096], rtol=1e-12), k
+
+
+def test_spectral_norms_of_huge_and_tiny_matrices():
+    largest = tapec.value_and_grad(lambda a: np.linalg.norm(a, 2))
+    a = np.array([[3.0, 1.0], [2.0, 4.0]])
+    for k in (-300, -200, 0, 200, 300):
+        value, by = largest(a * 10.0**k)
+        assert np.isclose(value, np.linalg.norm(a * 10.0**k, 2), rtol=1e-12), k
+        assert np.allclose(by, largest(a)[1], rtol=1e-12), k
+    assert largest(np.zeros((2, 2)))[0] == 0.0
+
+
 @pytest.mark.generated
 @pytest.mark.parametrize("size", [1e-300, 1e-101, 1e-99, 1e-20, 1e20, 1e99, 1e101, 1e300])
 def test_second_derivatives_of_norms_are_right_or_not_finite(size: float):
@@ -161,6 +190,25 @@ def test_a_tangent_of_zero_stays_zero_at_a_pole():
     assert tapec.jvp(lambda x: np.log(x).sum(), (x,), (np.array([0.0, 1.0]),))[1] == 1.0
     assert tapec.jvp(lambda x: np.sqrt(x).sum(), (x,), (np.array([0.0, 1.0]),))[1] == 0.5
     assert tapec.jvp(lambda x: np.log1p(x - 1.0).sum(), (x,), (np.array([0.0, 1.0]),))[1] == 1.0
+
+
+def poles(x):
+    return np.log(x[0]) + np.sqrt(x[1]) + np.cbrt(x[2]) + np.arcsin(1.0 - x[3]) + np.log1p(x[4] - 1.0)
+
+
+def test_a_tiny_tangent_at_a_pole_is_infinite():
+    # divided by the smallest number it was 2e123
+    zero, moved = np.zeros(5), np.eye(5)
+    for k, sign in enumerate((1, 1, 1, -1, 1)):
+        assert tapec.jvp(poles, (zero,), (1e-200 * moved[k],))[1] == sign * np.inf
+    assert tapec.jvp(poles, (zero,), (zero,))[1] == 0.0
+    # nor is the smallest number added to another one
+    assert tapec.jvp(lambda x: np.log(x), (1e-320,), (1e-320,))[1] == 1.0
+
+
+def test_an_angle_at_the_origin_that_nobody_uses():
+    f = lambda x: np.arctan2(x, 2.0 * x)[1]  # noqa: E731
+    assert np.array_equal(tapec.grad(f)(np.array([0.0, 1.0])), [0.0, 0.0])
 
 
 @pytest.mark.generated
@@ -283,7 +331,12 @@ def _residual(fn: str) -> str:
     return f"def f(x):\n    return ({call.format('x')} - {call.format(at)}) ** 2\n\n\nAT = {at}\n"
 
 
-BINARY = frozenset({"np.power", "np.float_power", "np.pow", "math.pow", "np.divide", "np.true_divide", "pow"})
+BINARY = frozenset(
+    {
+        *("np.power", "np.float_power", "np.pow", "math.pow", "pow", "np.divide", "np.true_divide"),
+        *("np.arctan2", "np.atan2", "math.atan2"),
+    }
+)
 
 
 @pytest.mark.generated

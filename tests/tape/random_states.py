@@ -58,6 +58,10 @@ WAYS = {
     "condition": "z = v if c > 0.5 else w\nq = w",
     "or": "z, q = None or v, w",
     "deque": "both = deque(params)\nz, q = both.popleft(), both.pop()",
+    "caught": "try:\n    z, q = table['z'], np.linalg.cholesky(-np.eye(2)) * table['q']\n"
+    "except np.linalg.LinAlgError:\n    z, q = table['z'], params[1]",
+    "caught in a call": "def both(box):\n    box.second = w\n    return np.linalg.inv(np.zeros((2, 2))) * v\n"
+    "try:\n    z = both(box)\nexcept np.linalg.LinAlgError:\n    z, q = v, box.second",
     "swap": "q, z = params\nz, q = q, z",
     "doubled": "z = y = v\nq = w",
     "sum": "z, q = sum(params), w",

@@ -159,3 +159,32 @@ def test_an_error_that_is_not_caught():
         except KeyError:
             other.reset()
     assert np.array_equal(tape.gradient(y, x), np.ones((2, 2)))
+
+
+class Machine:
+    """Mutable state that a statement reaches first, which then raises."""
+
+    def __init__(self):
+        self.rate, self.table, self.steps, self.failed = 2.0, {"a": 1.5}, [0.5], 0
+        self.weight = tapec.Variable(3.0)
+
+    def __call__(self, x):
+        try:
+            y = np.linalg.cholesky(np.zeros((2, 2))) * self.weight * self.rate * self.table["a"] * self.steps[0]
+        except np.linalg.LinAlgError:
+            self.failed += 1
+            y = x * self.weight * self.rate * self.table["a"] * self.steps[0]
+        self.table["a"] += 1.0
+        return np.sum(y)
+
+
+def test_state_that_a_statement_reaches_before_it_raises():
+    machine, x = Machine(), np.ones((2, 2))
+    for count in range(3):
+        scale = 2.0 * (1.5 + count) * 0.5
+        with tapec.GradientTape() as tape:
+            tape.watch(x)
+            y = machine(x)
+        by_x, by_weight = tape.gradient(y, [x, machine.weight])
+        assert np.array_equal(by_x, np.full((2, 2), 3.0 * scale)) and by_weight == 4.0 * scale
+        assert machine.failed == count + 1

@@ -20,6 +20,7 @@ THROUGH_NOTHING = {
     "slice alone": lambda w: np.sum(w[:0]),
     "mask": lambda w: np.sum(w[w > 10.0] ** 2),
     "indices": lambda w: np.sum(w[np.zeros(0, dtype=np.int64)]),
+    "list without items": lambda w: np.sum(w[[]] ** 2),
     "prod": lambda w: np.prod(w[3:]),
     "where": lambda w: np.sum(np.where(ROWS > 0, ROWS * w, w)),
     "concatenate": lambda w: np.sum(np.concatenate((w[:0], NOBODY))),
@@ -36,6 +37,11 @@ THROUGH_NOTHING = {
     "norm": lambda w: np.linalg.norm(w[3:]) ** 2 + 0.0,
     "einsum": lambda w: np.einsum("ij,j->", ROWS, w),
     "matrix product": lambda w: np.sum(np.ones((2, 0)) @ np.outer(w[:0], w)),
+    "where, no number": lambda w: np.sum(np.where(ROWS > 0, w, 0.0)),
+    "where, none chosen": lambda w: np.sum(np.where(w > 10.0, w, 0.0)),
+    "where inside where": lambda w: np.sum(np.where(w < 10.0, np.where(w > 9.0, 1.0, 2.0), np.exp(w))),
+    "where of numbers": lambda w: np.where(w[0] > 10.0, w[0] * w[1], 0.0),
+    "sums of what is not chosen": lambda w: np.sum(np.cumsum(np.where(w > 10.0, w, 0.0))),
     "filled array": lambda w: np.sum(_filled(w)),
 }
 # a loop of the user's that does not run connects nothing

@@ -351,6 +351,26 @@ def test_one_test_before_all_loops():
     assert "raise" in text[:loops] and "raise" not in text[loops:]
 
 
+def test_a_test_stands_where_its_names_are_set():
+    def chosen(x, d, u):
+        if d <= 0:
+            return x[d % 5]
+        return u
+
+    def total(x, d):
+        s = 0.1
+        for _ in range(2):
+            s += chosen(x, d, x[0])
+        return s
+
+    # the first sweep has the subscript in one branch, and the second one asks for it in another
+    for d, place in ((0, 0), (-2, 3), (2, 0)):
+        with interpreted():
+            gradient, pullback = tapec.vjp(tapec.grad(total), np.ones(5), d)
+        assert gradient[place] == 2.0
+        np.testing.assert_array_equal(pullback(np.ones(5))[0], np.zeros(5))
+
+
 def test_what_is_proved_is_not_tested():
     assert "IndexOutOfRange" not in tapec.emit(asked_before, signature="f8[:],i8")
     assert "IndexOutOfRange" not in tapec.emit(refused_before, signature="f8[:],i8")

@@ -11,6 +11,7 @@ from tapec.frontend.evaluator import numba_types
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
     Complex,
+    Items,
     Lazy,
     Lst,
     Slice,
@@ -46,7 +47,7 @@ def expanded(ev: Evaluator, owner: Sym | Complex, index: Value, node: Any) -> tu
     """
     assert isinstance(owner.type, Array)
     subs = tuple(ev.materialise(sub) if isinstance(sub, Lazy) else sub for sub in subscripts_of(index))
-    subs = tuple(ev.as_array(sub, node) if isinstance(sub, Tup | Lst) else sub for sub in subs)
+    subs = tuple(_index_array(ev, sub, node) if isinstance(sub, Tup | Lst) else sub for sub in subs)
     covered = sum(_axes(sub) for sub in subs if not is_none(sub) and not _is_ellipsis(sub))
     missing = owner.type.ndim - covered
     if sum(map(_is_ellipsis, subs)) > 1:
@@ -64,6 +65,12 @@ def expanded(ev: Evaluator, owner: Sym | Complex, index: Value, node: Any) -> tu
         else:
             out.append(sub)
     return tuple(out)
+
+
+def _index_array(ev: Evaluator, items: Tup | Lst, node: Any) -> Any:
+    """A list as a subscript; one without items has integers, for once."""
+    held = ev.heap[items] if isinstance(items, Lst) else None
+    return ev.as_array(items, node, "int64" if isinstance(held, Items) and not held.values else None)
 
 
 def _axes(sub: Value) -> int:

@@ -41,6 +41,7 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.source.function_source import FunctionSource, source_of
 from tapec.frontend.source.refused_syntax import words
+from tapec.rules.formula import INTEGERS
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
 from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
@@ -318,7 +319,7 @@ class Evaluator(LoweringMethods):
         known = folded(fn, syms, type_) or unchanged(fn, syms, type_)
         if known is not None:
             return known
-        operands = tuple(self._promoted(fn, sym, type_).atom for sym in syms)
+        operands = tuple(self._promoted(fn, place, sym, type_).atom for place, sym in enumerate(syms))
         made = self.assign(Op(fn, operands), type_)
         if type_ == INT64 and isinstance(made.atom, Name):
             self.lengths.note(made.atom.id, fn, operands)
@@ -334,7 +335,7 @@ class Evaluator(LoweringMethods):
         same = self.lengths.sum(name)
         return Sym(Name(same.terms[0][0]), INT64) if same.number == 0 and [f for _, f in same.terms] == [1] else made
 
-    def _promoted(self, fn: str, sym: Sym, type_: Type) -> Sym:
+    def _promoted(self, fn: str, place: int, sym: Sym, type_: Type) -> Sym:
         """Spell out a promotion that NumPy scalars would make differently from Numba."""
         if fn in ("ifelse", "not", "and", "or", "stop_gradient", "known", "strong") or fn.startswith("cast."):
             return sym
@@ -343,7 +344,7 @@ class Evaluator(LoweringMethods):
         plain = ("float64", "int64", "bool")
         if sym.type == type_ or (sym.type.dtype in plain and type_.dtype in plain):
             return sym
-        if type_.is_float and not (fn == "**" and not sym.type.is_float):
+        if type_.is_float and (sym.type.is_float or (fn, place) not in INTEGERS):
             return self.cast(sym, type_)
         return sym
 

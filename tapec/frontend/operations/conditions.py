@@ -32,7 +32,7 @@ from tapec.frontend.evaluator.values import (
     number,
 )
 from tapec.frontend.operations import complex_arithmetic, elementwise, runtime_text
-from tapec.syntax.core import Assign, Const, Op
+from tapec.syntax.core import Assign, Const, Name, Op
 from tapec.syntax.types import BOOL, Array, Scalar
 
 
@@ -152,7 +152,13 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return ev.inert("np.where", [ev.materialise(arg) for arg in args], kwargs, node)
     test, first, second = args
     if not any(is_array(arg) or is_complex_array(arg) for arg in args):
-        chosen = select(ev, ev.decided(ev.truth(test)), lambda: first, lambda: second, node)
+        known = ev.decided(ev.truth(test))
+        match first, second:
+            case Sym(type=Scalar() as type_), Sym(type=other) if type_ == other and type_.is_float:
+                if ev.live is not None and isinstance(known.atom, Name):
+                    # both are connected with the result, as those of arrays are
+                    return ev.assign(Op("ifelse", (known.atom, first.atom, second.atom)), type_)
+        chosen = select(ev, known, lambda: first, lambda: second, node)
         if ev.live is None or not isinstance(chosen, Sym | Complex):
             return chosen
         # a number of its own, not one of the two

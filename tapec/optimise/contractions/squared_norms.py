@@ -69,44 +69,25 @@ class _Squares:
             case Assign(target=target, value=Op(fn=fn, args=(Name(id=under),)) as value) if fn in _ROOTS:
                 return (target, value) if self.nonnegative(under) else None
             case If(body=body, orelse=orelse) if body and orelse:
-                return self.norm(stmt, body[-1], orelse[-1])
+                return self.norm(body[-1], orelse[-1])
         return None
 
-    def norm(self, stmt: If, first: Stmt, second: Stmt) -> tuple[str, Op] | None:
-        """The root of a norm, which is taken on one side, where the squares under it are in the range of their type.
+    def norm(self, first: Stmt, second: Stmt) -> tuple[str, Op] | None:
+        """The root of a norm, which is taken on one side, of numbers that are brought into the range of their type.
 
-        On the other side it is 0, or what numbers of another size give, which has the same square (`known`: only
-        library functions say that).
+        On the other side it is 0: a power of the sum of squares (`known`: only library functions say that).
         """
-        match first, second, self.alone(stmt.test):
-            case (
-                Assign(target=target, value=Name(id=root)),
-                Assign(target=other, value=Name(id=far)),
-                Op(fn="and", args=(low, high)),
-            ) if target == other:
-                value = self.alone(Name(root))
+        match first, second:
+            case Assign(target=target), Assign(target=other, value=Name() as way) if target == other:
+                pass
             case _:
                 return None
-        match value, self.alone(low), self.alone(high):
-            case (
-                Op(fn=fn, args=(Name(id=under),)),
-                Op(fn="<", args=(Const(), Name(id=above))),
-                Op(fn="<", args=(Name(id=below), Const())),
-            ) if fn in _ROOTS and under == above == below and self.nonnegative(under):
-                ways = [self.alone(way.value) for way in self.defs.get(far, ()) if isinstance(way, Assign)]
-                if len(ways) == 2 and all(self.is_far(way, under) for way in ways):
-                    return target, value
+        match self.alone(way):
+            case Op(fn="**", args=(zero, Const(value=1.5))):
+                match self.alone(zero):
+                    case Op(fn="known", args=(Name(id=under) as total, _)) if self.nonnegative(under):
+                        return target, Op("np.sqrt", (total,))
         return None
-
-    def is_far(self, way: Op | None, under: str) -> bool:
-        """Whether a norm whose squares leave the range of their type is made so."""
-        match way:
-            case Op(fn="**", args=(Name(id=below), Const(value=1.5))):
-                return below == under
-            case Op(fn="known", args=(length, _)):
-                made = self.alone(length)
-                return made is not None and made.fn == "/"
-        return False
 
     def alone(self, atom: object) -> Op | None:
         """The operation that a name is set by, if it is set once."""

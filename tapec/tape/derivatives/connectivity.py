@@ -13,9 +13,10 @@ or none that its branches choose: what those would move is moved once, behind th
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TypeGuard
 
-from tapec.analyses.activity import call_operands, differentiable_operands
+from tapec.analyses.activity import call_operands, differentiable_operands, edges
 from tapec.analyses.aliases import VIEWS, Aliases, aliases, is_memory
 from tapec.syntax.core import (
     Assign,
@@ -105,6 +106,7 @@ class _Words:
             if isinstance(stmt, Assign) and is_memory(self.types.get(stmt.target)) and not _is_alias(stmt.value)
         ]
         inputs = [name for name in inputs_of(whole.body) if is_memory(self.types.get(name))]
+        self.assignments = _assignments(walk(whole.body))
         self.allocations = Counter(classes.find(name) for name in (*made, *inputs))
         # recursive functions and lists of numbers give memory whose owner is not known
         opaque = {classes.find(name) for name in self.types if not isinstance(self.types[name], Array)}
@@ -187,14 +189,39 @@ class _Words:
             return tuple(new for inner in block for new in self.flow(inner))
 
         if of_one_call(stmt):
-            return [stmt, *(new for inner in walk((stmt,)) for new in self.moved(inner))]
+            return [stmt, *self._joined_throughout(stmt)]
         return [map_blocks(stmt, inside), *self.moved(stmt)]
 
-    def moved(self, stmt: Stmt) -> list[Stmt]:
-        """The statements that move the words along with one statement, but for those inside it."""
+    def _joined_throughout(self, stmt: Stmt) -> list[Stmt]:
+        """What a NumPy function's statements may move, on either side of its branches and in any of its iterations."""
+        inside = tuple(walk((stmt,)))
+        own = [name for name, count in _assignments(inside).items() if count == self.assignments[name]]
+        out: list[Stmt] = [
+            Assign(self.of(name).id, Const(0)) for name in own if self.carries(name) and not is_memory(self.types[name])
+        ]
+        for _ in range(self._rounds(inside)):
+            out += [new for inner in inside for new in self.moved(inner, joined=True)]
+        return out
+
+    def _rounds(self, statements: tuple[Stmt, ...]) -> int:
+        """How often the statements are gone through until nothing more moves."""
+        steps = [(self._key(a), self._key(b)) for stmt in statements for a, b in edges(stmt)]
+        found: dict[str, set[str]] = {}
+        rounds, before, now = -1, -1, 0
+        while now > before:
+            for a, b in steps:
+                found.setdefault(b, set()).update({a}, found.get(a, ()))
+            rounds, before, now = rounds + 1, now, sum(map(len, found.values()))
+        return max(1, rounds)
+
+    def moved(self, stmt: Stmt, joined: bool = False) -> list[Stmt]:
+        """The statements that move the words along with one statement, but for those inside it.
+
+        joined  a number keeps what it was given before: by the other side of a branch, or in another iteration
+        """
         match stmt:
             case Assign(target=target, value=value) if self.carries(target):
-                return self._assigned(target, value)
+                return self._assigned(target, value, joined)
             case Store(array=array, value=Name(id=value)) if self.carries(value) and self.carries(array):
                 return self._joined(array, value)
             case Push(stack=stack, value=Name(id=value)) if self.carries(value):
@@ -210,9 +237,9 @@ class _Words:
         second, other = self.read(operand)
         return [*first, *second, *self.write(target, Op("|", (own, other)))]
 
-    def _assigned(self, target: str, value: Expr) -> list[Stmt]:
+    def _assigned(self, target: str, value: Expr, joined: bool) -> list[Stmt]:
         out: list[Stmt] = []
-        word: Expr = Const(0)
+        word: Expr = self.of(target) if joined and not is_memory(self.types.get(target)) else Const(0)
         if is_memory(self.types.get(target)):
             if _is_alias(value):
                 owner = value if isinstance(value, Name) else value.args[0]
@@ -228,6 +255,11 @@ class _Words:
                 out += before
                 word = found if word == Const(0) else Op("|", (word, found))
         return [*out, *self.write(target, word)]
+
+
+def _assignments(statements: Iterable[Stmt]) -> Counter[str]:
+    """How often each name is assigned."""
+    return Counter(name for stmt in statements for name in writes(stmt))
 
 
 def _is_alias(value: Expr) -> TypeGuard[Name | Op]:

@@ -117,6 +117,8 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         self.values: dict[int, Value] = {}
         self.by_slot: dict[int, Value] = {}
         self.kept: list[Any] = []
+        # mutable objects, in the order in which they were reached
+        self.reached: list[Any] = []
         self.lists: list[tuple[Any, int, Lst]] = []
         self.dicts: dict[Dct, tuple[Any, int]] = {}
         # what lists and dicts held at entry
@@ -309,14 +311,20 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
 
     def at_the_top(self, obj: Any) -> None:
         """Start again if a branch or loop is open: undoing it would lose the state of `obj`."""
-        if self.ev.block is self.ev.root:
-            return
+        self.reached.append(obj)
+        if self.ev.block is not self.ev.root:
+            self.undone(-1)
+
+    def undone(self, start: int) -> None:
+        """Start again if mutable objects were reached since there were `start`: their state is undone, too."""
         chain: list[tuple[Any, Any]] = []
-        current: Any = obj
-        while current is not None and (origin := self.origins.get(id(current))) is not None:
-            chain.insert(0, (current, origin))
-            current = origin[1] if len(origin) == 3 else None
-        raise Restart(chain)
+        for current in self.reached[start:]:
+            place = len(chain)
+            while current is not None and (origin := self.origins.get(id(current))) is not None:
+                chain.insert(place, (current, origin))
+                current = origin[1] if len(origin) == 3 else None
+        if self.reached[start:]:
+            raise Restart(chain)
 
     def tape(self, obj: Any) -> Any:
         """What stands for a native tape in lowered code."""

@@ -91,7 +91,7 @@ class Decisions:
         """Lower a statement inside `try`, and run it: what it raises is raised while the block is lowered."""
         ev = self.ev
         self._run()
-        count, before = len(ev.root), ev.snapshot()
+        count, before, reached = len(ev.root), ev.snapshot(), len(self.live.reached)
         ends: DeadCode | None = None
         held = {name: np.copy(value) for name, value in self.values.items() if isinstance(value, np.ndarray)}
         try:
@@ -117,6 +117,7 @@ class Decisions:
             del ev.root[count:]
             self.done = count
             ev.restore(before)
+            self.live.undone(reached)
             raise Raised(type(raised.error), str(raised.error)) from None
         if ends is not None:
             raise ends

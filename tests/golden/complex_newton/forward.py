@@ -52,29 +52,31 @@ def complex_newton_jvp(c, n, c_dot):
     t_13 = c_re / t_12 * c_re_dot + c_im / t_12 * c_im_dot
     if t_11:
         t_14 = np.sqrt(size_2)
-        t_15 = 0.5 * t_13 / (t_14 + 5e-324)
+        t_15 = 0.5 * t_13 / t_14 if t_13 != 0.0 else 0.0
         t_16 = c_im * t_14
         t_16_dot = t_14 * c_im_dot + c_im * t_15
     elif c_re >= 0.0:
+        t_17 = 0.5 * c_re_dot + 0.5 * t_13
         t_14 = np.sqrt(0.5 * c_re + 0.5 * size_2)
-        t_15 = 0.5 * (0.5 * c_re_dot + 0.5 * t_13) / (t_14 + 5e-324)
-        t_17 = 2.0 * t_14
-        t_16 = c_im / t_17
-        t_16_dot = (c_im_dot - t_16 * (2.0 * t_15)) / t_17
+        t_15 = 0.5 * t_17 / t_14 if t_17 != 0.0 else 0.0
+        t_18 = 2.0 * t_14
+        t_16 = c_im / t_18
+        t_16_dot = (c_im_dot - t_16 * (2.0 * t_15)) / t_18
     else:
         side = np.copysign(1.0, c_im)
+        t_19 = 0.5 * t_13 - 0.5 * c_re_dot
         root = np.sqrt(0.5 * size_2 - 0.5 * c_re)
-        t_18 = 0.5 * (0.5 * t_13 - 0.5 * c_re_dot) / (root + 5e-324)
-        t_19 = 2.0 * root
-        t_14 = side * c_im / t_19
-        t_15 = (side * c_im_dot - t_14 * (2.0 * t_18)) / t_19
+        t_20 = 0.5 * t_19 / root if t_19 != 0.0 else 0.0
+        t_21 = 2.0 * root
+        t_14 = side * c_im / t_21
+        t_15 = (side * c_im_dot - t_14 * (2.0 * t_20)) / t_21
         t_16 = side * root
-        t_16_dot = side * t_18
+        t_16_dot = side * t_20
     error_re = z_re - t_14
     error_im = z_im - t_16
     # return abs(error) + z.real
     result = np.hypot(error_re, error_im)
-    t_20 = 1.0 if result == 0.0 else result
-    t_21 = error_im / t_20 * (z_im_dot - t_16_dot)
-    t_22 = error_re / t_20 * (z_re_dot - t_15) + t_21 + z_re_dot
-    return result + z_re, t_22
+    t_22 = 1.0 if result == 0.0 else result
+    t_23 = error_im / t_22 * (z_im_dot - t_16_dot)
+    t_24 = error_re / t_22 * (z_re_dot - t_15) + t_23 + z_re_dot
+    return result + z_re, t_24

@@ -29,7 +29,8 @@ def cumulative_jvp(x, x_dot):
     for i in range(t):
         t_3 = out[i]
         t_4 = t_3 * out_dot[i]
-        t_5 = np.sqrt(1.0 + t_3 * t_3)
-        total += t_5
-        total_dot += 0.5 * (t_4 + t_4) / (t_5 + 5e-324)
+        t_5 = t_4 + t_4
+        t_6 = np.sqrt(1.0 + t_3 * t_3)
+        total += t_6
+        total_dot += 0.5 * t_5 / t_6 if t_5 != 0.0 else 0.0
     return total, total_dot

@@ -58,7 +58,8 @@ def logistic_loss_jvp(w, x, y, w_dot):
     for i in range(n):
         t_4 = -out[i]
         t_5 = tapec_runtime.exp(t_4 * t_2[i])
-        t_6 = 1.0 + t_5
-        total += tapec_runtime.log(t_6)
-        total_dot += t_5 * (t_4 * t_2_dot[i]) / (t_6 + 5e-324)
+        t_6 = t_5 * (t_4 * t_2_dot[i])
+        t_7 = 1.0 + t_5
+        total += tapec_runtime.log(t_7)
+        total_dot += t_6 / t_7 if t_6 != 0.0 else 0.0
     return total / n, total_dot / n

@@ -11,10 +11,11 @@ def several_results_jvp(x, y, x_dot):
     """The value of `several_results` and its tangent, for given tangents of `x`."""
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
     t = x * x_dot
-    t_1 = math.sqrt(x * x + y * y)
+    t_1 = t + t
+    t_2 = math.sqrt(x * x + y * y)
     phi = math.atan2(y, x)
-    t_2 = np.hypot(y, x)
+    t_3 = np.hypot(y, x)
     # return r * phi
-    t_3 = -(t_1 * (y / t_2 * x_dot / t_2))
-    t_4 = phi * (0.5 * (t + t) / (t_1 + 5e-324)) + t_3
-    return t_1 * phi, t_4
+    t_4 = t_2 * (-(y / t_3 * x_dot / t_3) if x_dot != 0.0 else 0.0)
+    t_5 = phi * (0.5 * t_1 / t_2 if t_1 != 0.0 else 0.0) + t_4
+    return t_2 * phi, t_5

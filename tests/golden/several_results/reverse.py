@@ -16,8 +16,9 @@ def several_results_value_and_grad(x, y):
 
     # reverse sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    t_1 = np.hypot(y, x)
-    t_2 = x * (0.5 * phi / t if t != 0.0 else 0.0)
-    x_bar = t_2 - y / t_1 * t / t_1
-    x_bar += t_2
+    t_1 = t != 0.0
+    t_2 = np.hypot(y, x)
+    t_3 = x * (0.5 * phi / t if t_1 else 0.0)
+    x_bar = (-(y / t_2 * t / t_2) if t_1 else 0.0) + t_3
+    x_bar += t_3
     return t * phi, (x_bar,)

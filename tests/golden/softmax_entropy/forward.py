@@ -39,5 +39,5 @@ def softmax_entropy_jvp(z, label, z_dot):
         total_dot += t_1 * z_dot[i]
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
-    t_2 = total_dot / (total + 5e-324) - z_dot[label]
+    t_2 = (total_dot / total if total_dot != 0.0 else 0.0) - z_dot[label]
     return result, t_2

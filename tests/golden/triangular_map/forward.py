@@ -101,6 +101,7 @@ def triangular_map_jvp(w, x, w_dot):
                 t_19 = image[r, lane]
                 t_20 = t_19 * t_19
                 t_21 = t_19 * image_dot[r, lane]
+                t_22 = t_21 + t_21
                 total += tapec_runtime.log1p(t_20)
-                total_dot += (t_21 + t_21) / (1.0 + t_20 + 5e-324)
+                total_dot += t_22 / (1.0 + t_20) if t_22 != 0.0 else 0.0
     return total, total_dot
