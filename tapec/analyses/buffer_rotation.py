@@ -93,6 +93,8 @@ def _rotated(loop: For | Loop, scopes: Scopes, function: Function, known: dict[s
     """
     end, leaving = _end(loop.body)
     held = permutation(end)
+    if not any(isinstance(function.types.get(name), Array) for name in held):
+        return []
     copies = {stmt.key for stmt in last_copies(end)}
     inside = {stmt.key for stmt in walk(loop.body)}
     names, origins, begun = [], [], set[int]()

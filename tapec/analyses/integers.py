@@ -45,6 +45,7 @@ class Integers:
         self._sums: dict[str, Sum | None] = {}
         self._carried: dict[str, tuple[Scope, ...] | None] = {}
         self._answers: dict[tuple[object, ...], bool] = {}
+        self._facts: dict[str, list[Sum]] = {}
 
     # questions
 
@@ -62,6 +63,10 @@ class Integers:
         if not number.terms:
             return number.number >= 0
         key = ("least", number, here, beside, given)
+        if key not in self._answers and number.number >= 0 and (number.number or len(number.terms) > 1):
+            parts = (factor > 0 and self.never_negative(Sum.of(name), here) for name, factor in number.terms)
+            if all(parts):
+                self._answers[key] = True
         if key not in self._answers:
             less = number.times(-1).plus(_ONE, -1)
             known = [*given, *self.known([number, beside, *given], here)]
@@ -125,11 +130,18 @@ class Integers:
 
     def _disjoint(self, one: Sum, other: Sum, loop: For, step: Sum, here: Scope, later: bool) -> bool:
         ahead = Sum.of(_AHEAD)
+
+        def in_another(names: set[str]) -> dict[str, Sum]:
+            values = {name: Sum.of(f"{name}'") for name in names if self._set_in(name, here)}
+            values[loop.var] = Sum.of(loop.var).plus(step.product(ahead))
+            return values
+
+        apart = other.with_(in_another(other.names())).plus(one, -1)
+        if apart.number == 0 and apart.names() <= {_AHEAD} and len(apart.terms) <= 1:
+            # a multiple of how far one iteration is from the other, or nothing
+            return bool(apart.terms)
         facts = self.known([other, step], here)
-        names = {name for sum_ in (other, *facts) for name in sum_.names()}
-        second = {name: Sum.of(f"{name}'") for name in names if self._set_in(name, here)}
-        second[loop.var] = Sum.of(loop.var).plus(step.product(ahead))
-        apart = other.with_(second).plus(one, -1)
+        second = in_another({name for sum_ in (other, *facts) for name in sum_.names()})
         known = [*self.known([one, step], here), *(fact.with_(second) for fact in facts)]
         ways = [ahead.plus(_ONE, -1)] if later else [ahead.plus(_ONE, -1), ahead.times(-1).plus(_ONE, -1)]
         return all(_never_zero(apart, [*known, way]) for way in ways)
@@ -228,7 +240,9 @@ class Integers:
             if name in seen:
                 continue
             seen.add(name)
-            facts = self.of_name(name)
+            facts = self._facts.get(name)
+            if facts is None:
+                facts = self._facts[name] = self.of_name(name)
             loop = self.loops.get(name)
             if loop is not None and not isinstance(loop.step, Const):
                 stepping.append(loop)

@@ -22,7 +22,7 @@ LANES = 16  # fewer do not fill vectors
 JAMMED_ITERATIONS = 4  # iterations at once of an outer loop: more fill the registers
 PEELED_ITERATIONS = 2  # at each end of a loop around a ring
 ROTATED_ELEMENTS = 4  # how far ahead of an iteration's own element an addition is carried
-FUSION_ROUNDS = 4  # loops are fused in pairs, so often
+FUSION_ROUNDS = 12  # loops are fused in pairs, and level by level, so often at most
 FUSION_DISTANCE = 40  # statements that may stand between two loops that are fused
 
 # statements that a rewrite may repeat: machine code grows with them

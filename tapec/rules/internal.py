@@ -29,6 +29,12 @@ def stretch(extent, own):  # type: ignore[no-untyped-def]
         raise ValueError("operands could not be broadcast together")
 
 
+def divides(known):  # type: ignore[no-untyped-def]
+    """Raise where any unknown extent would do, since the known ones have no elements."""
+    if known == 0:
+        raise ValueError("an array without elements cannot be reshaped to an extent of -1")
+
+
 def single(extent):  # type: ignore[no-untyped-def]
     """Raise unless a slice that should have one element has it."""
     if extent != 1:
@@ -266,6 +272,7 @@ INTERNAL: dict[str, Callable[..., Any]] = {
     for function in (
         broadcast_extent,
         stretch,
+        divides,
         single,
         agree,
         fit,

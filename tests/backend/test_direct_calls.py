@@ -71,6 +71,29 @@ def test_other_forms_are_left_to_numba():
     assert jitted(others)(2) == others(2)
 
 
+def permuted(a, axes):
+    return np.transpose(a, axes)
+
+
+def test_axes_are_permuted_in_place(compiled):
+    f = jitted(permuted)
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for axes in ((0, 1, 2), (2, 0, 1), (-1, -3, -2)):
+        found, expected = f(x, axes), np.transpose(x, axes)
+        assert found.strides == expected.strides and np.shares_memory(found, x)
+        np.testing.assert_array_equal(found, expected)
+    assert compiled == ["permuted"]
+    for axes, said in (((0, 1, 3), "out of bounds"), ((-4, 1, 2), "out of bounds"), ((0, 2, -1), "repeated axis")):
+        with pytest.raises(ValueError, match=said):
+            f(x, axes)
+    # a view keeps the memory, what may not be written stays so, and an array may have any layout
+    assert jitted(lambda n: np.transpose(np.ones((n, 2)), (1, 0)))(3).sum() == 6.0
+    x.flags.writeable = False
+    assert not f(x[:, ::2], (1, 0, 2)).flags.writeable
+    assert f(np.zeros((0, 3)), (1, 0)).shape == (3, 0)
+    assert f(x, None).shape == (4, 3, 2)
+
+
 def product(a, b):
     return np.dot(a, b)
 

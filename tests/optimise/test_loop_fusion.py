@@ -105,6 +105,68 @@ def test_what_stays(other):
     assert fuse_loops(function) == function
 
 
+PARTS = """
+def f(a, n, m, y):
+    out = {made}
+    for i in range(n):
+        for j in range(m):
+            x = a[i, j]
+            out[i, j] = x
+    for p in range(n):
+        for q in range(m):
+            k = q + 1
+            z = {read}
+            out[{stored}] {how}= z
+    t = out[0, 0]
+    return t
+"""
+PUT_TOGETHER = {"made": "np.empty((n, n))", "read": "a[p, k]", "stored": "p, k", "how": ""}
+
+
+def test_nests_that_copy_parts_of_one_array_are_one_nest_whatever_uses_it():
+    check(
+        fuse_loops,
+        PARTS.format(**PUT_TOGETHER),
+        """
+        def f(a, n, m, y):
+            out = np.empty((n, n))
+            for i in range(n):
+                for j in range(m):
+                    x = a[i, j]
+                    out[i, j] = x
+                for q in range(m):
+                    k = q + 1
+                    z = a[i, k]
+                    out[i, k] = z
+            t = out[0, 0]
+            return t
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # elements of another row, and what the first nest makes there
+        {"stored": "k, p"},
+        {"read": "out[k, q]"},
+        # more than copies
+        {"how": "+"},
+        {"read": "a[p, k] * y"},
+    ],
+    ids=str,
+)
+def test_parts_that_stay(other):
+    function = read(PARTS.format(**(PUT_TOGETHER | other)))
+    assert fuse_loops(function) == function
+
+
+def test_parts_of_an_array_of_the_callers_stay():
+    text = PARTS.format(**PUT_TOGETHER).replace("    out = np.empty((n, n))\n", "").replace("f(a,", "f(a, out,")
+    function = read(text)
+    assert fuse_loops(function) == function
+
+
 STEPS = """
 def f(a, n, k):
     {before}

@@ -351,3 +351,29 @@ def f(i, y):
     return t
 """,
     )
+
+
+def test_a_loop_of_one_iteration_is_its_body():
+    check(
+        unroll,
+        before="""
+        def f(a, n, y):
+            s = 0.0
+            for i in range(n):
+                for j in range(1):
+                    t = a[i, j]
+                    s1 = s + t
+                    s = s1
+            return s
+        """,
+        after="""
+        def f(a, n, y):
+            s = 0.0
+            for i in range(n):
+                j = 0
+                t = a[i, j]
+                s1 = s + t
+                s = s1
+            return s
+        """,
+    )

@@ -1,7 +1,8 @@
 """Calls of NumPy that need no functions of Numba's.
 
-For each type of argument of `np.empty`, `np.zeros` and `np.dot`, Numba compiles functions of its own, up to six for
-one call, and a process waits longer for those of a short gradient than for the gradient itself.  The usual forms of
+For each type of argument of `np.empty`, `np.zeros`, `np.dot` and `np.transpose`, Numba compiles functions of its own,
+up to thirty for one call, and a process waits longer for those of a short gradient than for the gradient itself.
+The usual forms of
 such calls are written here, with the results and errors of Numba's; other forms are left to Numba.
 """
 
@@ -14,6 +15,7 @@ import numpy as np
 from llvmlite import ir as ll
 from numba.core import cgutils, ir
 from numba.core import types as nt
+from numba.core.imputils import impl_ret_borrowed
 from numba.core.ir_utils import get_definition, guard
 from numba.core.typing.templates import AbstractTemplate
 from numba.extending import intrinsic
@@ -287,9 +289,61 @@ def _extreme(sign: str) -> Callable[[Any, Any], Any]:
     return choose
 
 
+@intrinsic
+def _permuted(typing: Any, array: Any, axes: Any) -> Any:
+    result = array.copy(layout="A")
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = arrayobj.make_array(array)(context, builder, args[0])
+        number = context.get_value_type(nt.intp)
+        count, zero, bits = ll.Constant(number, array.ndim), ll.Constant(number, 0), ll.Constant(number, 0)
+        order = []
+        outside: Any = ll.Constant(ll.IntType(1), 0)
+        for axis in cgutils.unpack_tuple(builder, args[1], array.ndim):
+            axis = builder.select(builder.icmp_signed("<", axis, zero), builder.add(axis, count), axis)
+            outside = builder.or_(outside, builder.icmp_unsigned(">=", axis, count))
+            bits = builder.or_(bits, builder.shl(ll.Constant(number, 1), axis))
+            order.append(axis)
+        with builder.if_then(outside, likely=False):
+            _raise(context, builder, ValueError, "axis is out of bounds for array of given dimension")
+        repeated = builder.icmp_signed("!=", bits, ll.Constant(number, 2**array.ndim - 1))
+        with builder.if_then(repeated, likely=False):
+            _raise(context, builder, ValueError, "repeated axis in transpose")
+
+        def in_order(numbers: Any) -> Any:
+            place = cgutils.alloca_once(builder, numbers.type)
+            builder.store(numbers, place)
+            found = [builder.load(cgutils.gep_inbounds(builder, place, 0, axis)) for axis in order]
+            return cgutils.pack_array(builder, found)
+
+        turned = arrayobj.make_array(result)(context, builder)
+        arrayobj.populate_array(
+            turned,
+            data=given.data,
+            shape=in_order(given.shape),
+            strides=in_order(given.strides),
+            itemsize=given.itemsize,
+            meminfo=given.meminfo,
+            parent=given.parent,
+        )
+        return impl_ret_borrowed(context, builder, result, turned._getvalue())
+
+    return result(array, axes), code
+
+
+def _permutation(args: Any, kws: Any) -> Any:
+    """The choice for `np.transpose` with axes."""
+    if kws or len(args) != 2 or not isinstance(args[0], nt.Array):
+        return None
+    axes = getattr(args[1], "types", ())
+    known = 0 < len(axes) == args[0].ndim < 64 and all(nt.unliteral(axis) == nt.intp for axis in axes)
+    return _permuted if known else None
+
+
 _OF_NUMPY = {
     "empty": Direct(np.empty, _creation(zeros=False)),
     "zeros": Direct(np.zeros, _creation(zeros=True)),
     "dot": Direct(np.dot, _product_of),
+    "transpose": Direct(np.transpose, _permutation),
 }
 _BUILTIN = {"min": Direct(min, _extreme("<")), "max": Direct(max, _extreme(">"))}

@@ -28,7 +28,7 @@ from tapec.frontend.operations import allocation
 from tapec.frontend.structures.merging import note_roots
 from tapec.rules import arrays_shape
 from tapec.syntax.core import Const, Name, Op
-from tapec.syntax.types import Array
+from tapec.syntax.types import INT64, Array
 
 
 def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -82,7 +82,7 @@ def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> S
         for k, extent in enumerate(dims):
             if k != unknown[0]:
                 rest = extent if rest.constant == 1 else ev.op("*", rest, extent)
-        missing = size if rest.constant == 1 else ev.op("//", size, rest)
+        missing = size if rest.constant == 1 else _missing(ev, size, rest)
         dims = tuple(missing if k == unknown[0] else extent for k, extent in enumerate(dims))
     type_ = Array(owner.type.dtype, len(dims), "C", owner.type.readonly)
     result = ev.assign(Op("reshape", (owner.atom, *(d.atom for d in dims))), type_)
@@ -91,6 +91,18 @@ def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> S
     for axis, extent in enumerate(dims):
         ev.dims[result.atom.id, axis] = extent.atom
     return result
+
+
+def _missing(ev: Evaluator, size: Sym, rest: Sym) -> Sym:
+    """The extent that makes `size` of `rest`: without a division, if those have factors in common."""
+    known = ev.lengths.quotient(size.atom, rest.atom)
+    if known is None:
+        return ev.op("//", size, rest)
+    ev.call_library("divides", (rest,))
+    made, names = number(known[0]), [Sym(Name(name), INT64) for name in known[1]]
+    for one in names:
+        made = ev.op("*", made, one)
+    return made
 
 
 def ravel(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

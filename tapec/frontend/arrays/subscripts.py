@@ -26,7 +26,7 @@ from tapec.frontend.evaluator.values import (
     plain_number,
     static_int,
 )
-from tapec.frontend.operations.allocation import dim, dim_key, nominal, total
+from tapec.frontend.operations.allocation import dim, dim_key, id_of, nominal, total
 from tapec.frontend.operations.complex_arithmetic import each
 from tapec.frontend.structures.merging import note_roots
 from tapec.rules import arrays_shape
@@ -180,15 +180,18 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
         return
     first = ev.lengths.sum(Const(0) if sub.lower is None else ev.scalar(sub.lower).atom)
     # where extents are sums of others, that of the owner may say which one the slice has
-    known = ev.lengths.assumed is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
+    asked = (ev.partners.get(id_of(owner), id_of(owner)), axis) in ev.dims
+    known = asked or ev.lengths.assumed is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
     exact = ev.lengths.sum(dim(ev, owner, axis).atom) if known else None
     whole = nominal(ev, owner, axis)
     if exact is not None and (low != 0 or high != 0 or sub.upper is not None):
         end = exact if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
         if high is not None and high < 0:
             end = exact.plus(end)
-        if _is_certain(ev, first, end, exact):
-            ev.dims[result, out] = total(ev, end.plus(first, -1)).atom
+        length = end.plus(first, -1)
+        # a loop that is known to have no iterations connects nothing, but a slice of no elements does
+        if length != Sum() and _is_certain(ev, first, end, exact):
+            ev.dims[result, out] = total(ev, length).atom
             return
     if low is None or high is None or low < 0 or high > 0 or (high == 0 and sub.upper is not None):
         last = None if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)

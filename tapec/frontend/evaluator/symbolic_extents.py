@@ -10,9 +10,10 @@ there are four at least on the axis.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
-from tapec.syntax.core import Atom, Const
+from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.linear import Sum
 
 # an axis of an array
@@ -96,6 +97,8 @@ class ExtentSums:
         self.assumed: AssumedExtents | None = None
         self.own_axes: dict[str, ExtentPart] = {}
         self._sums: dict[str, Sum] = {}
+        # products of several names, as terms of sums are written (`h*n*w`)
+        self._products: dict[str, Sum] = {}
         self._nominal: dict[tuple[str, int], Sum] = {}
         # names of extents: nominally
         self._meant: dict[str, Sum] = {}
@@ -110,6 +113,7 @@ class ExtentSums:
         if fn != "*":
             made = first.plus(second, 1 if fn == "+" else -1)
         elif second.terms and first.terms:
+            self._note_product(name, *operands)
             return
         else:
             one, factor = (first, second) if first.terms else (second, first)
@@ -130,6 +134,34 @@ class ExtentSums:
         part = self.own_axes.get(one)
         if part is not None and part.divisor == factor == 1 and not others and whole.number == 0:
             self.own_axes[name] = part._replace(divisor=by.number)
+
+    def _note_product(self, name: str, one: Atom, other: Atom) -> None:
+        made = self._product(one).product(self._product(other))
+        if len(made.names()) <= _MOST and len(made.terms) == 1 and made.number == 0:
+            self._products[name] = made
+
+    def _product(self, atom: Atom) -> Sum:
+        """An integer as a product, if it is known as one."""
+        known = self._products.get(atom.id) if isinstance(atom, Name) else None
+        return known or self.sum(atom).with_(self._products)
+
+    def quotient(self, dividend: Atom, divisor: Atom) -> tuple[int, tuple[str, ...]] | None:
+        """A product divided by some of its factors, which are not zero: a number, and names; None for what has others.
+
+        >>> sums = ExtentSums()
+        >>> sums.note("t", "*", (Name("n"), Name("h")))
+        >>> sums.note("size", "*", (Name("t"), Const(8)))
+        >>> sums.quotient(Name("size"), Name("t")), sums.quotient(Name("size"), Name("h"))
+        ((8, ()), (8, ('n',)))
+        """
+        whole, by = _factors(self._product(dividend)), _factors(self._product(divisor))
+        if whole is None or by is None or whole[0] % by[0]:
+            return None
+        rest = Counter(whole[1])
+        rest.subtract(by[1])
+        if any(count < 0 for count in rest.values()):
+            return None
+        return whole[0] // by[0], tuple(rest.elements())
 
     def never_negative(self, sum_: Sum) -> bool:
         """Whether a sum of extents and parts of them is none of the negative numbers, whatever the extents are."""
@@ -160,6 +192,7 @@ class ExtentSums:
     def forget(self, name: str) -> None:
         """Forget a name: it is given to something else."""
         self._sums.pop(name, None)
+        self._products.pop(name, None)
         self._meant.pop(name, None)
         self.own_axes.pop(name, None)
         axis = 0
@@ -168,7 +201,7 @@ class ExtentSums:
 
     def rename(self, old: str, new: str) -> None:
         """What is known of `old` holds for `new`."""
-        tables: tuple[dict[str, Any], ...] = (self._sums, self._meant, self.own_axes)
+        tables: tuple[dict[str, Any], ...] = (self._sums, self._products, self._meant, self.own_axes)
         for table in tables:
             if old in table:
                 table[new] = table.pop(old)
@@ -197,6 +230,16 @@ class ExtentSums:
         """The nominal extent of an axis, which has an extent if that has been asked for; None if it is not known."""
         known = self._nominal.get((array, axis))
         return known if known is not None or extent is None else self.meant(self.sum(extent))
+
+
+def _factors(product: Sum) -> tuple[int, list[str]] | None:
+    """The number and the names of a product other than zero; None for a sum."""
+    if not product.terms:
+        return (product.number, []) if product.number else None
+    if product.number or len(product.terms) > 1:
+        return None
+    ((names, factor),) = product.terms
+    return factor, names.split("*")
 
 
 def _is_from_front(bound: Sum) -> bool:

@@ -138,6 +138,11 @@ _REDUCTIONS: dict[Any, Any] = {
     np.logical_or: np.any,
 }
 _RUNNING: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
+_PARAMETERS = {
+    "reduce": ("array", "axis", "dtype", "out", "keepdims", "initial", "where"),
+    "accumulate": ("array", "axis", "dtype", "out"),
+    "reduceat": ("array", "indices", "axis", "dtype", "out"),
+}
 _BODIES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "reduce": (arrays_tensor.folded, ("array", "axis", "keepdims", "initial", "where")),
     "accumulate": (arrays_tensor.running, ("array", "axis")),
@@ -147,8 +152,14 @@ _BODIES: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 def method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.add.reduce(x, axis)` and its kin."""
-    kwargs = {key: value for key, value in kwargs.items() if not (key in ("dtype", "out") and is_none(value))}
     title = f"np.{function.__name__}.{name}"
+    if name in _PARAMETERS:
+        parameters = _PARAMETERS[name]
+        given = dict(zip(parameters, args, strict=False))
+        if len(args) > len(parameters) or given.keys() & kwargs.keys() or parameters[0] not in given | kwargs:
+            ev.fail(TypeMismatch, f"`{title}` takes the arguments {', '.join(parameters)}, each once", node)
+        args, kwargs = [], given | kwargs
+    kwargs = {key: value for key, value in kwargs.items() if not (key in ("dtype", "out") and is_none(value))}
     if name == "outer" and len(args) == 2 and not kwargs:
         first, second = (array_of(ev, arg, node) for arg in args)
         spread = Tup((Static(Ellipsis), *(NONE,) * rank_of(second)))
@@ -162,12 +173,12 @@ def method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwargs: Kwa
         _write(ev, out, made, title, node, True)
         return out
     body, names = _BODIES.get(name, (None, ()))
-    given = dict(zip(("array", "indices") if name == "reduceat" else ("array", "axis"), args, strict=False)) | kwargs
+    given = dict(kwargs)
     table: dict[Any, Any] = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
     if function in table:
         rest = {key: value for key, value in given.items() if key not in ("array", "axis")}
         return ev.call_object(table[function], [given["array"]], {"axis": given.get("axis", number(0)), **rest}, node)
-    if body is None or function.nin != 2 or given.keys() - set(names) or len(args) > 2:
+    if body is None or function.nin != 2 or given.keys() - set(names):
         ev.fail(UnsupportedFunction, f"cannot differentiate `{title}`", node)
     array = array_of(ev, given.pop("array"), node)
     if name != "reduce" and not array.type.is_float and function not in (np.maximum, np.minimum):

@@ -12,10 +12,11 @@ for it.
 The loops have the same iterations, which can run in any order.  The later one uses no variable of the earlier one, and
 where one of them writes what the other uses, each iteration keeps to the elements that have its number, also of two
 rows that may be one, as in `a[i] -= f * a[k]`, where the product is an array of its own at first.  What the earlier
-loop makes is used nowhere else: its derivatives would come too late otherwise, and more would be stored.  What stands
-between them is numbers, views, allocations, and checks that may as well be made before.  A loop of elementary functions
-on vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and
-neither is in a loop; nor is a loop that may be written out.
+loop makes is used nowhere else: its derivatives would come too late otherwise, and more would be stored.  Nests that
+copy elements into one array, such as the parts that `np.concatenate` puts together, need nothing stored, and are joined
+whatever uses the array.  What stands between the loops is numbers, views, allocations, and checks that may as well be
+made before.  A loop of elementary functions on vectors is not joined with one that cannot run on vectors, unless that
+has loops inside, which take longer, and neither is in a loop; nor is a loop that may be written out.
 
 Expects one name per value, as `number_values` leaves it.
 """
@@ -44,6 +45,7 @@ from tapec.syntax.core import (
     Op,
     Raise,
     Stmt,
+    Store,
     blocks,
     literal_range,
     map_blocks,
@@ -95,8 +97,9 @@ class _Together:
                 continue
             second = rest[place]
             assert isinstance(first, For) and isinstance(second, For)
-            out += [*rest[:place], self.one(first, second)]
-            del rest[: place + 1]
+            out += rest[:place]
+            # it may make what the next one uses, too
+            rest[: place + 1] = [self.one(first, second)]
         return tuple(out)
 
     def partner(self, first: For, rest: list[Stmt]) -> int | None:
@@ -109,9 +112,20 @@ class _Together:
             return None
         if _short(first):
             return None
-        apart = self.independent(first, [*rest[:place], second]) and self.feeds(first, second)
-        fits = apart and self.alone(first, second) and all(map(self.iterations.is_parallel, (first, second)))
+        copied = self.copies_into_one(first, second)
+        apart = self.independent(first, [*rest[:place], second]) and self.feeds(first, second, copied)
+        kept = copied or self.alone(first, second)
+        fits = apart and kept and all(map(self.iterations.is_parallel, (first, second)))
         return place if fits and not self.slower(first, second) and not self.slower(second, first) else None
+
+    def copies_into_one(self, first: For, second: For) -> bool:
+        """Whether nests copy elements into one array: parts that are put together."""
+        memories = [
+            {self.iterations.aliases.find(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)}
+            for loop in (first, second)
+        ]
+        own = memories[0] == memories[1] and len(memories[0]) == 1 and memories[0].isdisjoint(self.given)
+        return own and all(map(_copies, (first, second)))
 
     def alone(self, first: For, second: For) -> bool:
         """Whether what a loop writes is the function's own, and used in the two loops alone."""
@@ -146,9 +160,12 @@ class _Together:
         used_there = {name for stmt in theirs for name in reads(stmt)}
         return set_here.isdisjoint(set_there | used_there) and set_there.isdisjoint(n for s in mine for n in reads(s))
 
-    def feeds(self, first: For, second: For) -> bool:
-        """Whether a loop uses elements that an earlier one makes, those of its own iteration alone."""
-        found = False
+    def feeds(self, first: For, second: For, copied: bool) -> bool:
+        """Whether a loop uses elements that an earlier one makes, those of its own iteration alone.
+
+        copied  whether it is enough that it uses none of another iteration
+        """
+        found = copied
         later: dict[str, list[Access]] = {}
         for access in self.iterations.accesses(second.body):
             later.setdefault(self.iterations.aliases.find(access.array), []).append(access)
@@ -251,6 +268,19 @@ def _same_iterations(first: For, second: For) -> bool:
         return False
     iterations = (first.start, first.stop, first.step)
     return iterations == (second.start, second.stop, second.step) and first.step == Const(1)
+
+
+def _copies(loop: For) -> bool:
+    """Whether a nest has loops, copies of elements, and sums of integers."""
+    for stmt in walk(loop.body):
+        match stmt:
+            case For() | Store(accumulate=False):
+                pass
+            case Assign(value=Op(fn="load" | "+" | "-")):
+                pass
+            case _:
+                return False
+    return True
 
 
 def _depth(block: Block) -> int:

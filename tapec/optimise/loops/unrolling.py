@@ -7,7 +7,7 @@
 Only loops of few iterations, known beforehand, whose variable is a subscript of an array of known extents; or that
 choose among the elements of a window (the largest of `x[2 * i + a, 2 * j + b]`), or go through coordinates of two
 points (`p[i, k]` and `p[j, k]`), in loops of more iterations: of those, the last one is innermost then, and may run on
-vectors.
+vectors.  A loop of one iteration is its body.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Unroll:
             case For(body=body):
                 new = replace(stmt, body=self.block(body, (*around, stmt)))
                 values = self.values(new)
-                if values is None or not (self.useful(new) or self.frees(new, around)):
+                if values is None or not (len(values) == 1 or self.useful(new) or self.frees(new, around)):
                     yield new
                     return
                 remark(stmt.span, "unrolling", "written out, {0} times", "", len(values))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.dependence import Affine
@@ -84,7 +85,7 @@ class SliceFact:
         count = len(self.parts) + len(self.new)
         return [axis for axis in range(count) if axis not in self.new]
 
-    @property
+    @cached_property
     def reads(self) -> set[str]:
         """The names that it means something else without."""
         rests = (_named(part.rest) for _, part in self.parts if part.rest is not None)

@@ -244,6 +244,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         self.ev.fixed.add(name)
         if isinstance(type_, Array):
             self.ev.roots[name] = frozenset({name})
+            self.ev.parameters[name] = Sym(Name(name), type_)
         self.leaves.append(InputLeaf(name, obj, slot, ident, isinstance(obj, Variable), part))
         made = Sym(Name(name), type_)
         if ident:

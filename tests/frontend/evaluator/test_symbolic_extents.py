@@ -139,3 +139,45 @@ def test_what_was_compared_in_a_branch_or_loop_is_not_known_after_it(k):
         check(perhaps, (np.linspace(0.1, 0.9, 4), np.linspace(-0.5, 0.5, 3), k), wrt=(0, 1))
         with pytest.raises(ValueError, match="an array ends before a slice of it does"):
             tapec.grad(perhaps)(np.linspace(0.1, 0.9, 3), np.linspace(-0.5, 0.5, 3), k)
+
+
+def patches(image, kernel):
+    n, h, w, c = image.shape
+    padded = np.zeros((n, h + 2, w + 2, c))
+    padded[:, 1:-1, 1:-1] = image
+    columns = np.concatenate([padded[:, i : i + h, j : j + w] for i in range(3) for j in range(3)], axis=3)
+    made = (columns.reshape(n * h * w, 9 * c) @ kernel).reshape(n, h, w, -1)
+    return np.sum(np.sin(made) * kernel[0])
+
+
+def test_slices_of_an_array_with_a_border_are_as_long_as_what_is_inside():
+    source = tapec.grad(patches).source(float64[:, :, :, ::1], MATRIX)
+    assert "must match" not in source and "broadcast" not in source
+    # one nest pads an image and puts its shifted copies together
+    assert source.partition("np.dot")[0].count("\n    for i in ") == 1
+    with interpreted():
+        check(patches, (arr(2, 3, 3, 2), arr(18, 2)), wrt=(0, 1))
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3, 2), (2, 0, 3, 2)])
+def test_an_extent_that_is_left_open_needs_elements_as_in_numpy(shape):
+    with interpreted():
+        for function in (patches, tapec.grad(patches)):
+            with pytest.raises(ValueError, match="cannot be reshaped|cannot reshape"):
+                function(np.ones(shape), arr(18, 2))
+
+
+def growing(x, m, k):
+    total = 0.0
+    n = 1
+    for _ in range(k):
+        made = np.zeros((n, m, 2)) + x[0]
+        rows = made.reshape(m, -1)
+        n = n + 1
+        total += np.sum(rows[:, 0] * x[1]) + rows.shape[1] * x[0]
+    return total + np.sum(np.ones((n, m)).reshape(n, -1)[0] * x[2])
+
+
+def test_a_quotient_of_extents_is_that_of_its_iteration():
+    with interpreted():
+        check(growing, (arr(3), 2, 3), wrt=(0,))
