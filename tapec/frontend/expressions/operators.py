@@ -136,7 +136,7 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         if isinstance(left, Static) and isinstance(left.obj, str):
             return Static(Template(f"{left.obj}{{}}"))
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
-    if fn == "**" and (known := integer_checks.power(left, right)) is not None:
+    if fn == "**" and (known := integer_checks.power(ev, left, right, node)) is not None:
         return known
     division_by_zero.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)

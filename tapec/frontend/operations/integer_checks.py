@@ -6,7 +6,9 @@ an integer is a float in Python and zero on machines: of literals it is the floa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
+
+import gast
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator.evaluator import Evaluator
@@ -16,6 +18,7 @@ from tapec.frontend.evaluator.values import Sym, Value, is_integer, number, stat
 from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.types import Scalar
 
+_OF_LITERALS = (gast.Constant, gast.BinOp, gast.UnaryOp, gast.operator, gast.unaryop)
 _ZERO, _NEGATIVE = "==", "<"
 # what the second operand must not be
 _WRONG: dict[str, tuple[str, type[Exception], str]] = {
@@ -27,12 +30,26 @@ _WRONG: dict[str, tuple[str, type[Exception], str]] = {
 }
 
 
-def power(left: Value, right: Value) -> Sym | None:
-    """`left ** right` of integer literals, the second one negative: a float."""
+def power(ev: Evaluator, left: Value, right: Value, node: Any) -> Sym | None:
+    """`left ** right` of known integers, the second one negative: a float.
+
+    So it is in compiled code only where Python works literals out before Numba sees them.
+    """
     base, exponent = static_int(left), static_int(right)
     if not base or exponent is None or exponent >= 0:
         return None
+    if ev.frame.jitted is not None and not _is_literal(node):
+        _fail(ev, node)
     return number(float(base**exponent))
+
+
+def _is_literal(node: Any) -> bool:
+    """Whether an expression is of numbers alone."""
+    return all(isinstance(part, _OF_LITERALS) for part in gast.walk(node))
+
+
+def _fail(ev: Evaluator, node: Any) -> NoReturn:
+    ev.fail(TypeMismatch, "an integer to a negative power", node, hint="write `float(n) ** -1`")
 
 
 def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
@@ -49,7 +66,7 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
     if at_least(ev, right, 1 if sign == _ZERO else 0):
         return
     if fn == "**" and right.constant is not None and right.constant < 0 and not ev.deciding:
-        ev.fail(TypeMismatch, "an integer to a negative power", node, hint="write `float(n) ** -1`")
+        _fail(ev, node)
     refuse(ev, sign, right, cls, message)
 
 

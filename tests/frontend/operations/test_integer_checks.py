@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
 import tapec
+from tapec.errors import TypeMismatch
 from tests.oracles import interpreted
 
 U = np.arange(5.0)
@@ -58,6 +60,34 @@ def test_compiled_code_raises_or_agrees(f):
                 derivative(1.3, n)
             continue
         assert derivative(1.3, n)[0] == pytest.approx(expected, rel=1e-15)
+
+
+CUBE = -3
+
+
+@numba.njit
+def known_exponent(x):
+    n = -2
+    return x * 2**n
+
+
+@numba.njit
+def exponent_of_the_module(x):
+    return x * 2**CUBE
+
+
+@numba.njit
+def exponents_of_literals(x):
+    return x * 2**-2 + x * (1 + 1) ** (-1)
+
+
+def test_known_negative_powers_are_what_the_function_itself_gives():
+    # in compiled code machines give zero, where Python has not put the float in place of literals
+    assert tapec.value_and_grad(exponents_of_literals)(3.0) == (2.25, 0.75)
+    assert tapec.value_and_grad(known_exponent.py_func)(3.0) == (0.75, 0.25)
+    for f in (known_exponent, exponent_of_the_module):
+        with pytest.raises(TypeMismatch, match="an integer to a negative power"):
+            tapec.value_and_grad(f)(3.0)
 
 
 def periodic(u, n, m):
