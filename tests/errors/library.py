@@ -111,3 +111,8 @@ def a_parameter_that_a_sum_lacks(x):
 @refused(VECTOR)
 def text_where_an_array_is_wanted(x):
     return np.meshgrid(x, x, "ij")[0].sum()
+
+
+@refused(VECTOR)
+def an_axis_twice(x):
+    return np.add.reduce(x, 0, axis=0)
