@@ -8,7 +8,7 @@
 | which names may share memory | `aliases.py` |
 | where a statement or a name lives: the tree of blocks | `scopes.py` |
 | which iterations of a loop touch the same elements; may it be reordered or run on threads | `iterations.py` |
-| whether another store touches the element that was loaded | `dependence.py` |
+| whether another store touches the element that was loaded | `dependence.py`; its arithmetic, `integers.py` |
 | what is written before it is read | `definite_writes.py` |
 | what is loop-invariant; what differs from lane to lane | `loop_invariance.py`, `lane_variance.py` |
 | loop-carried values that LLVM can shift in vectors | `first_order_recurrences.py` |

@@ -8,9 +8,10 @@
 | runs of statements that repeat in a long program | `kernels.py` |
 | text to a Numba function | `jit.py`; what stands on Numba's insides, `numba_internals/` |
 | a function that stands for another one | `carrier.py`; recursive functions, `callee_text.py` |
-| machine code on disk, by what was asked for; of tapes, by text | `cache.py`, `fingerprint.py`, `code_by_text.py` |
+| machine code on disk, and the versions of Numba for which it is valid | `cache.py`; of tapes, `code_by_text.py` |
+| what a program was made of: the key of its entry | `fingerprint.py` |
 | files that only the user writes; what the folder holds, for `tapec cache` | `private_folder.py`, `stored.py` |
-| whether code has changed since a derivative was compiled | `staleness.py` |
+| whether code, defaults or globals have changed since a derivative was compiled | `staleness.py` |
 | messages while a compilation takes long | `progress.py` |
 | what the pipeline hands over | `program.py`; parameters and results, `boundary.py`; complex ones, `pairs.py` |
 

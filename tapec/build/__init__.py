@@ -25,6 +25,6 @@ Extension modules:
 
 | question | module |
 |---|---|
-| parameters, docstring and stub of a function | `prototype.py` |
+| parameters, docstring and stub of a function | `python_signature.py` |
 | C text of a signature, and of the function that tries its signatures | `wrapper.py`, `method.py` |
 """

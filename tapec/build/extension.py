@@ -19,7 +19,7 @@ from tapec.build.interface import ParameterGroup, Tree
 from tapec.build.method import ExtensionMethod, methods_of
 from tapec.build.object_code import Native, compile_native
 from tapec.build.processor import processor, suited
-from tapec.build.prototype import prototype_of
+from tapec.build.python_signature import prototype_of
 from tapec.build.statuses import REFUSALS, LibraryError
 from tapec.build.toolchain import toolchain
 from tapec.build.wrapper import INDENT, Wrapper, c_string

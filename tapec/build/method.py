@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tapec.build.prototype import REQUIRED, Prototype
+from tapec.build.python_signature import REQUIRED, Prototype
 from tapec.build.wrapper import INDENT, Wrapper, c_string
 from tapec.errors import UsageError
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapec.build.interface import C_TYPES, Interface, Parameter, ParameterGroup, Result, Tree
-from tapec.build.prototype import REQUIRED, Prototype, parts
+from tapec.build.python_signature import REQUIRED, Prototype, parts
 
 INDENT = "    "
 

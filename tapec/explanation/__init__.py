@@ -5,7 +5,8 @@
 | what is said of a function; `Explanation`, and the order of `tapec explain --all` | `explained.py` |
 | the short form, and the order of `tapec explain` | `summary.py` |
 | names, sizes and expressions of core in the user's words | `wording.py` |
-| the page of `tapec report` | `page.py`; its lines, colours and times, `listing.py`, `highlighting.py`, `timing.py` |
+| the page of `tapec report` | `page.py`; its style and behaviour, `report.css`, `report.js` |
+| its lines, colours of syntax, and times | `listing.py`, `highlighting.py`, `timing.py` |
 
 Where a remark is made, the pass that acts makes it, with `remark` of `tapec/remarks.py`.
 """

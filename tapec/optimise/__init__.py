@@ -1,4 +1,21 @@
-"""What the pipeline asks of the passes: a program prepared for differentiation, and generated code made fast."""
+"""What the pipeline asks of the passes: a program prepared for differentiation, and generated code made fast.
+
+| question | where |
+|---|---|
+| which passes there are, and in which order they run | `passes.py` |
+| every number by which a pass chooses: how short a loop is unrolled, how small a product is written out | `costs.py` |
+| how passes run; passes that replace statements one by one | `driver.py`, `rewriter.py` |
+| whether a name is the user's; the names of the printed program | `name_origins.py`, `simplify/variable_names.py` |
+| which loops are on threads; which functions LLVM vectorises | `thread_flags.py`, `vector_operations.py` |
+| dead code, one name per value, algebraic identities | `simplify/` |
+| fusion, distribution, interchange, hoisting, unrolling | `loops/` |
+| where arrays are made, how long they live, what becomes numbers | `buffers/` |
+| vectors, threads, and the functions called there | `vectors/` |
+| extents that are known, and versions of a program for those that are not | `shapes/` |
+| products of matrices and vectors, and what is left to BLAS | `contractions/` |
+
+`python -m tools.passes` lists the passes with what they do.
+"""
 
 from __future__ import annotations
 

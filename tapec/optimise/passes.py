@@ -73,7 +73,6 @@ from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.optimise.shapes.unit_stride_versions import stencils_with_unit_strides, with_unit_strides
 from tapec.optimise.simplify.allocation_sinking import sink_allocations
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
-from tapec.optimise.simplify.coalesce import coalesce, coalesce_carried
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.renest import renest
 from tapec.optimise.simplify.straighten import straighten_branches
@@ -81,6 +80,7 @@ from tapec.optimise.simplify.strip_marks import strip_marks
 from tapec.optimise.simplify.tail_breaks import move_breaks_last
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.optimise.simplify.variable_names import coalesce, coalesce_carried
 from tapec.optimise.vectors.branchless_search import search_tables
 from tapec.optimise.vectors.cheap_remainders import cheap_remainders
 from tapec.optimise.vectors.descending_rows import hide_descent

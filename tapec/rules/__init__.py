@@ -18,8 +18,9 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 
 | subject | module |
 |---|---|
-| tangent and adjoint written out: products, solves | `linalg.py`, `factorised_systems.py`, `least_squares.py` |
-| the same of decompositions and Fourier transforms | `matrix_decompositions.py`, `fourier_rules.py` |
+| tangent and adjoint written out: products, solves, inverses, `cholesky`, `eigh`, `pinv` | `linalg.py` |
+| systems factorised once; least squares | `factorised_systems.py`, `least_squares.py` |
+| the same of `svd`, `qr` and Fourier transforms | `svd_and_qr.py`, `fourier_rules.py` |
 | solves in several directions at once | `systems_in_lanes.py` |
 | `np.linalg`, `scipy.linalg`, as they are called | `linalg_calls.py`, `scipy_linalg.py` |
 | `np.fft`, `scipy.fft` | `arrays_fourier.py` |

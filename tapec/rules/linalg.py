@@ -42,7 +42,7 @@ from tapec.rules.fourier_rules import (
     real_inverse_adjoint,
     real_inverse_tangent,
 )
-from tapec.rules.matrix_decompositions import (
+from tapec.rules.svd_and_qr import (
     over_gaps,
     thin_qr_adjoint,
     thin_qr_tangent,

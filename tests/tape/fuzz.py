@@ -1,9 +1,9 @@
 """Check random programs with tapes: `python -m tests.tape.fuzz --minutes N [--grammar states]`.
 
 Each seed gives a program, which is held to an oracle that records what runs (`oracle_tape`): `objects` aliases,
-rebinds, stores and mutates (`random_tapes`), `functions` does so in a compiled function (`random_compiled`), `states`
-unpacks parameters and runs them through loops (`random_states`), `layers` loops over lists (`random_layers`).  A
-LoweringError is a refusal: it is counted.
+rebinds, stores and mutates (`random_objects`), `functions` does so in a compiled function (`random_functions`),
+`states` unpacks parameters and runs them through loops (`random_states`), `layers` loops over lists
+(`random_layers`).  A LoweringError is a refusal: it is counted.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import traceback
 
 import numpy as np
 
-from tests.tape import random_compiled, random_layers, random_states, random_tapes
-from tests.tape.random_tapes import reasons
+from tests.tape import random_functions, random_layers, random_objects, random_states
+from tests.tape.random_objects import reasons
 
 GRAMMARS = {
-    "objects": random_tapes.examine,
-    "functions": random_compiled.examine,
+    "objects": random_objects.examine,
+    "functions": random_functions.examine,
     "states": random_states.examine,
     "layers": random_layers.examine,
 }
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--failures", type=int, default=3)
     parser.add_argument("--complex", action="store_true", help="with complex numbers")
     options = parser.parse_args()
-    random_compiled.interpreted()
+    random_functions.interpreted()
     examine, end = GRAMMARS[options.grammar], time.time() + 60 * options.minutes
     seed, done, refused, failures = options.start, 0, 0, 0
     while time.time() < end and failures < options.failures:

@@ -15,7 +15,7 @@ from tapec import GradientTape, Variable, constant
 from tapec.errors import TapecError
 from tapec.transforms import rerolled_loops
 from tests.tape import oracle_tape as oracle
-from tests.tape.random_tapes import compiled, reasons
+from tests.tape.random_objects import compiled, reasons
 
 # how the list is made of `pairs`, how a loop begins, and what an item gives
 LISTS = {

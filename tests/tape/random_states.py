@@ -14,7 +14,7 @@ import numpy as np
 from tapec import GradientTape, Variable, constant, function
 from tapec.errors import TapecError
 from tests.tape import oracle_tape as oracle
-from tests.tape.random_tapes import compiled, reasons
+from tests.tape.random_objects import compiled, reasons
 
 # how `z` and `q` come from `params`, a tuple of v and w; {rest} is what follows, where that must stand inside
 WAYS = {

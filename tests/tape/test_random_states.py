@@ -6,7 +6,7 @@ import pytest
 
 from tapec.tape.compiled_functions import compiled_function
 from tests.sampling import sampled
-from tests.tape.random_compiled import interpreted
+from tests.tape.random_functions import interpreted
 from tests.tape.random_states import BETWEEN, ENDS, LOOPS, MODES, WAYS, compare
 
 

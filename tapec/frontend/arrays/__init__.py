@@ -9,7 +9,7 @@
 | casts to a dtype, `stop_gradient` | `casts.py` |
 | products, solves and other functions with rules of their own | `array_primitives.py` |
 | `np.einsum`, `np.tensordot` | `tensor_products.py` |
-| `np.pad`, `sliding_window_view`, `np.unstack` | `padding.py` |
+| arguments of `np.pad` (its values: `rules/arrays_pad.py`), `sliding_window_view`, `np.unstack` | `padding.py` |
 | lists of equal items among the arguments, packed into arrays | `packed_lists.py` |
 | copies of what NumPy gives as a view; programs that could tell are refused | `copies_of_views.py` |
 """

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tapec.optimise.name_origins import Fresh
-from tapec.optimise.simplify.coalesce import under_names
+from tapec.optimise.simplify.variable_names import under_names
 from tapec.syntax.core import Assign, Atom, Const, Expr, Function, If, Name, Op, Raise, Return, Stmt, substitute
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 

@@ -1,4 +1,4 @@
-"""The random programs of `random_tapes`, as compiled functions, held to the same oracle (`fuzz.py`)."""
+"""The random programs of `random_objects`, as compiled functions, held to the same oracle (`fuzz.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from tapec.backend import jit
 from tapec.errors import TapecError
 from tapec.tape.compiled_functions import compiled_function
 from tests.tape import oracle_tape as oracle
-from tests.tape.random_tapes import LAYOUTS, PRELUDE, VALUES, Writer, compiled, complex_in_part, reasons, without_order
+from tests.tape.random_objects import (
+    LAYOUTS,
+    PRELUDE,
+    VALUES,
+    Writer,
+    compiled,
+    complex_in_part,
+    reasons,
+    without_order,
+)
 
 FRAME = PRELUDE + '''
 def make(GradientTape, constant, Variable, function, values):

@@ -1,10 +1,10 @@
-"""Random programs that alias, rebind, store and mutate, held to the oracle; see `random_tapes`."""
+"""Random programs that alias, rebind, store and mutate, held to the oracle; see `random_objects`."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tape.random_tapes import examine
+from tests.tape.random_objects import examine
 
 
 @pytest.mark.slow

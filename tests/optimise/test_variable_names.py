@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.simplify.coalesce import coalesce, coalesce_carried
+from tapec.optimise.simplify.variable_names import coalesce, coalesce_carried
 from tests.optimise.reading import check
 
 
