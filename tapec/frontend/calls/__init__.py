@@ -7,7 +7,8 @@ function, an object that knows how to be lowered, or a Python function, whose bo
 |---|---|
 | a Python function: its arguments bound to parameters (keywords, defaults, `*args`), its body inlined | `inlining.py` |
 | the error for a function with syntax that is refused (the words are in `source/refused_syntax.py`) | `inlining.py` |
-| functions that call themselves | `recursion.py` |
+| functions that call themselves, and their results | `recursion.py` |
+| how deep calls are inlined | `inlining.py` |
 | decorators above inner functions, `njit(f)` inside a function | `decorators.py` |
 | `functools.cache`, `lru_cache` | `cached_functions.py` |
 | C callbacks, `@overload` | `numba_calls.py` |

@@ -8,6 +8,7 @@ what an expression can evaluate to: a name of core (`Sym`), a lazy elementwise e
 | subject | modules |
 |---|---|
 | the type of an operation: the way in, and Numba's answer | `numba_types.py` |
+| promotions that NumPy makes differently (float32, booleans) | `evaluator.py`, `op` |
 | a shortcut past Numba: the commonest types (float64, int64), and products | `common_types.py`, `matrix_types.py` |
 | extents as sums of names, so that two are known to be equal | `symbolic_extents.py` |
 | operations whose result is known: `2 * 3`, `i + 0` | `literal_folding.py` |

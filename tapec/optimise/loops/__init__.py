@@ -27,6 +27,6 @@
 | `store_forwarding.py` | store an element once where a stretch of statements stores it several times |
 | `unrolling.py` | unroll short loops over small arrays, so that the arrays become numbers |
 | `upward_recurrences.py` | run upward what the reverse sweep hands down from element to element of one array |
-| `value_hoisting.py` | compute a number or an array once, before a loop whose iterations would all compute it alike |
+| `value_hoisting.py` | hoist loop-invariant systems, products and sums; scalars are left to LLVM |
 | `zero_skipping.py` | add nothing where there is nothing to add |
 """
