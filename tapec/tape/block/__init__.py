@@ -3,7 +3,7 @@
 | question | module |
 |---|---|
 | which statement enters the tape, and which statements are its block | `with_statement.py` |
-| what a tape does in lowered code: `watch`, `reset`, `stop_recording`, its end; may it be asked | `tape_region.py` |
+| a tape in lowered code: `watch`, `reset`, `stop_recording`, its end; may it be asked | `tape_region.py` |
 | copies that stand for a value that is watched, and the names that a tape knows a value by | `watched_copies.py` |
 | one object under several names, where branches or loops meet | `merged_objects.py` |
 | `tape.gradient` and `tape.jacobian` inside lowered code: the arguments | `gradient_arguments.py` |

@@ -12,7 +12,8 @@ block has run.
 | copies of inputs at entry, and their types | `snapshots.py` |
 | `tapec.Variable`: reads and assignments | `variable_versions.py` |
 | complex numbers, which are pairs | `complex_identity.py` |
-| objects of user classes, dataclasses too: attributes read and assigned, methods | `user_objects.py`, `class_lookup.py`, `special_methods.py` |
+| objects of user classes: attributes read and assigned, also of dataclasses | `user_objects.py` |
+| methods and operators of their classes | `class_lookup.py`, `special_methods.py` |
 | what `@dataclass` generates: `__init__`, `==`, `fields`, `replace`, `asdict` | `dataclass_objects.py` |
 | built-in functions on such objects: `getattr`, `super`, `id` | `object_calls.py` |
 | `global` and `nonlocal` variables that functions assign | `outer_variables.py` |
