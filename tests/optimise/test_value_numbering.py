@@ -213,6 +213,28 @@ def test_a_known_condition_leaves_one_branch():
     )
 
 
+def test_a_condition_on_sums_of_numbers_is_known():
+    check(
+        number_values,
+        before="""
+        def f(x):
+            s = 0.0
+            s = s + 1.0
+            c = s < 2.0
+            if c:
+                y = x + s
+            else:
+                y = x * s
+            return y
+        """,
+        after="""
+        def f(x):
+            y = x + 1.0
+            return y
+        """,
+    )
+
+
 def test_branches_are_merged_where_they_differ():
     check(
         number_values,

@@ -112,7 +112,7 @@ def functions_inside(x, t, d, several, pair):
     return np.sum(t[0](d["act"](x)) + several[0].tanh(x) * several[1] + pair.low(start) * pair.high)
 
 
-@row("`None`, functions, dtypes", None, np.sin, functools.partial(np.power, 2.0), np.dtype("float64"))
+@row("`None`, functions, dtypes, members of enums", None, np.sin, functools.partial(np.power, 2.0), np.dtype("float64"))
 def static(x, nothing, f, g, dtype):
     return np.sum(f(x) + g(x) + np.ones(3, dtype)) if nothing is None else 0.0
 

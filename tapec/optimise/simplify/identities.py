@@ -9,6 +9,7 @@ Patterns are pairs of texts in a table; `a` stands for any operand, of the type 
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ int     a // 1 = a        -(-a) = a         a - a = 0
 """
 _FLOAT32 = Scalar("float32")
 _NEGATED = {"==": "!=", "!=": "=="}
-_INT_FOLDS: dict[str, Callable[..., Any]] = {
+_FOLDS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -181,11 +182,15 @@ def _constant(op: Op) -> Const | None:
     kinds = {type(value) for value in values}
     if op.fn in _COMPARISONS and kinds <= {int, float}:
         return Const(bool(_COMPARISONS[op.fn](*values)))
-    if kinds == {int} and op.fn in _INT_FOLDS:
-        result = _INT_FOLDS[op.fn](*values)
+    if kinds == {int} and op.fn in _FOLDS:
+        result = _FOLDS[op.fn](*values)
         return Const(result) if abs(result) <= _LARGEST_INT else None
     if kinds == {float} and op.fn == "neg":
         return Const(-values[0])  # type: ignore[operator]
+    if kinds == {float} and op.fn in ("+", "-", "*"):
+        # Numba drops branches by such tests, with all that they set
+        found = _FOLDS[op.fn](*values)
+        return Const(found) if math.isfinite(found) else None
     if op.fn == "cast.float64" and kinds <= {int, float, bool}:
         (value,) = values
         return Const(float(value))  # type: ignore[arg-type]
