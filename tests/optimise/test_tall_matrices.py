@@ -211,3 +211,28 @@ def test_generated_loops_have_both_forms_and_strict_has_not():
     signature = f"{matrix}, {matrix}, f8[:, :, ::1], {matrix}"
     assert "np.dot(v.T, " in tapec.emit(layers, (0, 1, 2, 3), signature=signature)
     assert "_columns" not in tapec.emit(layers, (0, 1, 2, 3), signature=signature, strict=True)
+
+
+def rows_times_one_column(x, a, b, m, n):
+    rows = (np.arange(2).reshape(-1, 1) + b[:3])[::1]
+    column = np.outer(m[:, 3], 0.5)
+    for _ in range(3):
+        copied = np.empty(rows.shape)
+        for i in range(rows.shape[0]):
+            for j in range(3):
+                copied[i, j] = rows[i, j]
+        product = copied @ column
+        x = product[0, 0]
+    made = np.zeros((3, 4))
+    k = 0
+    made[k, 1:] = x
+    m[:] = made
+    b[...] = a[::1]
+    order = np.argsort(a)
+    a[:] = a[order]
+    return b.sum()
+
+
+def test_statements_of_both_versions_are_told_apart():
+    text = tapec.emit(rows_times_one_column, wrt=("a", "b", "m"), signature="f8, f8[:], f8[:], f8[:,:], i8")
+    assert "def rows_times_one_column" in text

@@ -49,6 +49,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    distinct,
     element_of,
     map_blocks,
     reads,
@@ -72,7 +73,7 @@ def transpose_tall_matrices(function: Function, constants: frozenset[str] = froz
     if not worker.any:
         return function
     # what a nest adds to an element for each of its rows is added up by its innermost loop now
-    summed = accumulate_in_scalars(replace(function, body=body, types=worker.fresh.types))
+    summed = accumulate_in_scalars(replace(function, body=distinct(body), types=worker.fresh.types))
     return number_values(summed, constants)
 
 
