@@ -143,10 +143,11 @@ _PARAMETERS = {
     "accumulate": ("array", "axis", "dtype", "out"),
     "reduceat": ("array", "indices", "axis", "dtype", "out"),
 }
-_BODIES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "reduce": (arrays_tensor.folded, ("array", "axis", "keepdims", "initial", "where")),
-    "accumulate": (arrays_tensor.running, ("array", "axis")),
-    "reduceat": (arrays_tensor.folded_at, ("array", "indices", "axis")),
+# bodies, which take those parameters but for `dtype` and `out`
+_BODIES: dict[str, Any] = {
+    "reduce": arrays_tensor.folded,
+    "accumulate": arrays_tensor.running,
+    "reduceat": arrays_tensor.folded_at,
 }
 
 
@@ -172,13 +173,12 @@ def method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwargs: Kwa
         made = method(ev, function, name, args, kwargs, node)
         _write(ev, out, made, title, node, True)
         return out
-    body, names = _BODIES.get(name, (None, ()))
-    given = dict(kwargs)
+    body, given = _BODIES.get(name), dict(kwargs)
     table: dict[Any, Any] = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
     if function in table:
         rest = {key: value for key, value in given.items() if key not in ("array", "axis")}
         return ev.call_object(table[function], [given["array"]], {"axis": given.get("axis", number(0)), **rest}, node)
-    if body is None or function.nin != 2 or given.keys() - set(names):
+    if body is None or function.nin != 2 or given.keys() - ({*_PARAMETERS[name]} - {"dtype"}):
         ev.fail(UnsupportedFunction, f"cannot differentiate `{title}`", node)
     array = array_of(ev, given.pop("array"), node)
     if name != "reduce" and not array.type.is_float and function not in (np.maximum, np.minimum):
