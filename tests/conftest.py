@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def by_python(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests of generated programs run them as Python."""
     marked = {mark.name for mark in request.node.iter_markers()}
-    generated = "generated" in marked or request.path.parent.name in GENERATED_IN
+    generated = "generated" in marked or not GENERATED_IN.isdisjoint(request.path.relative_to(ROOT / "tests").parts)
     with typed() if generated and "compiled" not in marked else nullcontext():
         yield
 

@@ -11,11 +11,11 @@ import pytest
 
 import tapec
 from tests.explanation.programs import recurrent
-from tests.optimise.test_dead_buffer_reuse import leapfrog
-from tests.optimise.test_row_store_hoisting import eliminated
-from tests.optimise.test_unroll_and_jam import weighted
-from tests.optimise.test_upward_recurrences import diffused
-from tests.optimise.test_zeroed_elements import recursion
+from tests.optimise.buffers.test_dead_buffer_reuse import leapfrog
+from tests.optimise.buffers.test_row_store_hoisting import eliminated
+from tests.optimise.vectors.test_unroll_and_jam import weighted
+from tests.optimise.loops.test_upward_recurrences import diffused
+from tests.optimise.buffers.test_zeroed_elements import recursion
 from tests.programs.inference import viterbi
 from tests.programs.objectives import gmm_vectorised
 from tests.sampling import sampled

@@ -195,7 +195,7 @@ def test_the_command_line(tmp_path):
         "import tapec\nx = tapec.constant(3.0)\nwith tapec.GradientTape() as tape:\n"
         "    tape.watch(x)\n    y = x * x\nprint(tape.gradient(y, x))\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     paths = os.pathsep.join([str(root), str(root / "runtime")])
     done = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}

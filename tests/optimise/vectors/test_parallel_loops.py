@@ -129,7 +129,7 @@ def test_chunks_add_up(f: Any, args: tuple[Any, ...], wrt: Any, level: int):
 
 _COMPARE = """
 import numba, numpy as np, tapec
-from tests.optimise.test_parallel_loops import CASES, flat
+from tests.optimise.vectors.test_parallel_loops import CASES, flat
 for f, args, wrt in CASES[:2]:
     derivative = tapec.value_and_grad(f, wrt=wrt, parallel=True)
     results = []

@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.compiled
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tapes.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "tapes.md"
 
 
 @pytest.mark.slow

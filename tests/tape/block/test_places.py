@@ -18,7 +18,7 @@ from tapec.errors import LoweringError
 
 pytestmark = pytest.mark.compiled
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(*arguments, text=None, **variables):

@@ -15,7 +15,7 @@ import scipy.special as sp
 
 import tapec
 from tapec.errors import GradientMismatch, NotDifferentiable, NoTranspose, TapecError, UnsupportedFunction
-from tests.tape.test_own_derivatives import X, agree
+from tests.tape.custom_derivatives.test_own_derivatives import X, agree
 from tests.typed import interpreted
 
 
