@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 
@@ -74,15 +75,14 @@ def test_each_statement_has_a_place_in_program_order():
 
 def test_a_name_that_has_a_value_before_a_statement_is_set_in_every_run():
     """Each assignment of a number notes what is set before it; `is_set_before` claims no more."""
-    marked = re.sub(r"^( *)(\w+) = (\d.*)$", r"\1seen.append(('\2', \3, set(locals())))\n\1\2 = \3", PROGRAM, flags=re.M)
+    note = r"\1seen.append(('\2', \3, set(locals())))\n\1\2 = \3"
+    marked = re.sub(r"^( *)(\w+) = (\d.*)$", note, PROGRAM, flags=re.M)
     scope: dict = {}
     exec(marked.replace("(x, n, c, c_2)", "(x, n, c, c_2, seen)"), scope)
     seen: list = []
     for n, c, c_2 in itertools.product((0, 1, 2), (False, True), (False, True)):
-        try:
+        with contextlib.suppress(ValueError):
             scope["f"](1.0, n, c, c_2, seen)
-        except ValueError:
-            pass
     claims = 0
     for stmt in walk(FUNCTION.body):
         if isinstance(stmt, Assign):
