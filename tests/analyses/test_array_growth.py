@@ -9,7 +9,7 @@ from tapec.syntax.core import Assign, For, If, walk
 from tests.optimise.reading import read
 
 PROGRAM = """
-def f(x, n, c):
+def f(x, n, c, w_stack):
     a_0 = np.empty(4)
     a = a_0
     k = 0
@@ -19,6 +19,7 @@ def f(x, n, c):
         c_1 = {test}
         if c_1:
             n_2 = {size}
+            {beside}
             a_new = np.empty(n_2)
             for j in range({stop}):
                 y = a[j]
@@ -40,6 +41,7 @@ PLAIN = {
     "before": "pass",
     "test": "k == n_a",
     "size": "2 * k",
+    "beside": "w = x * 2.0",
     "stop": "k",
     "copy": "a_new[j] = y",
     "more": "pass",
@@ -89,6 +91,9 @@ def test_a_branch_lets_an_array_grow(parts):
         {"copy": "pass"},
         {"more": "a[j] = x"},
         {"more": "print(y)"},
+        {"beside": "w = w_stack.pop()"},
+        {"beside": "w = np.random.rand()"},
+        {"beside": "a[0] = x"},
         {"kept": "a_0"},
         {"kept": "np.empty(4)"},
     ],
