@@ -83,13 +83,13 @@ class Scopes:
         place, here, defs = self.place[stmt.key], self.of[stmt.key], self.defs.get(name)
         if not defs:
             return True
-        if any(self.place[made.key] < place and here.inside(self._where_set(made)) for made in defs):
+        if any(self.place[made.key] < place and here.inside(self.where_set(made)) for made in defs):
             return True
         around = {one.owner_key for one in here.ancestors()}
         behind = (one for block in here.ancestors() for one in block.block if one.key not in around)
         return _sets((one for one in behind if self.place[one.key] < place), name)
 
-    def _where_set(self, made: Stmt) -> Scope:
+    def where_set(self, made: Stmt) -> Scope:
         """Where a name has a value behind a statement that sets it; a loop without iterations sets no variable."""
         return self.body[made.key][0] if isinstance(made, For) else self.of[made.key]
 
