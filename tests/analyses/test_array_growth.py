@@ -148,6 +148,7 @@ def test_elements_and_extents_are_asked_for(parts):
         {"after": "y_1 = a[0]"},
         {"after": "a[0] = x"},
         {"after": "y_1 = a_0[0]"},
+        {"after": "a = a_1; a = a_0; y_1 = a[0]"},
         {"behind": "z_1 = a_0[0]"},
         {"before": "a_2 = a", "behind": "z_1 = a_2[0]"},
         # for more, as long as it grows

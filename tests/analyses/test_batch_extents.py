@@ -41,6 +41,11 @@ def f(A, B, a, n, c):
         n_15 = 1
     n_16 = A_6.shape[0]
     n_17 = A.shape[0] + 1
+    if c:
+        A_9 = A
+    else:
+        A_9 = np.zeros((1, n_3))
+    n_21 = A_9.shape[0]
     A_7 = A[1:]
     n_18 = A_7.shape[0]
     A_8 = A
@@ -58,7 +63,7 @@ EXAMPLES = {"n_1", "n_4", "n_6", "n_8", "n_9", "n_11", "n_12", "n_13", "n_14", "
 
 
 def test_sizes_that_are_not_one():
-    names = {f"n_{k}" for k in range(1, 21)}
+    names = {f"n_{k}" for k in range(1, 22)}
     assert {name for name in names if FOUND.not_one(Name(name), frozenset())} == EXAMPLES | {"n_5"}
     assert FOUND.not_one(Const(2), frozenset()) and not FOUND.not_one(Const(1), frozenset())
 

@@ -46,6 +46,7 @@ CASES = {
     "for i in range(n):\n        i_1 = i * i\n        a[i_1] = 1.0": "Store",
     "for i in range(0, n, 2): a[i] = 1.0": "Store",
     "for i in range(n):\n        if i > k: break\n        a[i] = 1.0": "Store",
+    "for i in range(n):\n        a[i] = 1.0\n        c_1 = i > k\n        if c_1: break": "Store",
     # where it stands
     "a[k] = 1.0": "Store",
     "a[0] = 1.0": "Store",

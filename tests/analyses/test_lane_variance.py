@@ -53,6 +53,7 @@ CASES = [
     ("if i > k: a_t = np.zeros(3)\n        else: a_t = np.zeros(3)\n        v = a_t[0]; a[i] = v", "", False),
     # an earlier value of a sum
     ("v = a_o[i]; s_1 = s + v; s_2 = s + x; s = s_2", "v", False),
+    ("v = a_o[i]; s_1 = s + v; s_2 = s; s_3 = s_2 + x; s = s_3", "v", False),
     ("v = a_o[i]; s = v", "v", False),
     ("print(x)", "", False),
 ]

@@ -86,6 +86,12 @@ def test_a_number_is_one_extent_and_then_another(size, following, name):
     assert varying_extents(read(text)) == name
 
 
+def test_a_parameter_comes_with_an_extent_of_its_own():
+    text = "def f(a, a_o, n):\n    for k in range(n):\n        a = {}\n    return n"
+    assert varying_extents(read(text.format("a_o"))) == "a"
+    assert varying_extents(read(text.format("a_o").replace("a = a_o", "a_1 = a_o"))) is None
+
+
 def test_sizes_that_change_with_a_loop():
     known = VaryingExtents(read(LOOP.format(**(PLAIN | {"body": "n_2 = n_c + 1; n_3 = n + 1", "number": "n_2"}))))
     assert known.changing(Name("n_c")) and known.changing(Name("n_2"))

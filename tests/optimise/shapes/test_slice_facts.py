@@ -39,6 +39,8 @@ def f(a, A, n, k, c):
     a_2 = a[:-2]
     a_3 = a[1:-1]
     a_4 = a[1:n_b]
+    n_c = n_a - 3
+    a_9 = a[:n_c]
     a_5 = a_1[1:]
     a_6 = a_3[:-1]
     a_7 = a[1:3]
@@ -61,6 +63,8 @@ SEEN = KNOWN.here["here"]
         ("a_2", "a", [(0, 2)]),
         ("a_3", "a", [(1, 1)]),
         ("a_4", "a", [(1, 1)]),
+        # of a short vector, the bound counts from the end
+        ("a_9", "a", [(0, None)]),
         ("a_5", "a", [(2, 0)]),
         ("a_6", "a", [(1, 2)]),
         ("a_7", "a", [(1, None)]),
