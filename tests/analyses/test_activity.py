@@ -28,6 +28,9 @@ CASES = [
     ("c = x > 0.0\n    r = z if c else y", "r"),
     ("c = x > 0.0\n    r = x if c else z", "x r"),
     ("y = np.floor(x)\n    r = y + z", "r"),
+    # an operand without a derivative
+    ("y = np.copysign(z, x)\n    r = y + z", "r"),
+    ("y = np.copysign(x, z)\n    r = y + z", "x y r"),
     ("y = stop_gradient(x)\n    r = y + z", "r"),
     # through elements, views and lists
     ("a[0] = x\n    r = a[1]", "x a r"),
