@@ -44,13 +44,13 @@ def test_a_proof_is_never_wrong():
     rng = np.random.default_rng(1)
     numbers = [dict(zip("ijk", one, strict=True)) for one in product(range(-4, 5), repeat=3)]
     proved = 0
-    for _ in range(300):
+    for _ in range(100):
         rows = [row(int(rng.integers(-6, 4)), **dict(zip("ijk", map(int, rng.integers(-3, 4, 3)), strict=True)))
                 for _ in range(rng.integers(2, 6))]
         if contradict(rows):
             proved += 1
             assert not any(all(value(one, point) >= 0 for one in rows) for point in numbers), rows
-    assert proved > 20
+    assert proved > 10
 
 
 def test_many_inequalities_are_given_up():

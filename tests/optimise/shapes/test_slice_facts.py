@@ -275,5 +275,6 @@ def shrinking(A, k):
     return s * A[0, m]
 
 
+@pytest.mark.slow
 def test_slices_that_end_behind_an_axis():
     check(shrinking, (np.arange(1.0, 11.0).reshape(2, 5), 100), (0,))
