@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tapec.analyses.aliases import ALLOCATIONS, Aliases
+from tapec.analyses.random_draws import drawn
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -74,7 +75,9 @@ def growth(stmt: Stmt, types: dict[str, Type], made_once: dict[str, Expr]) -> Gr
         match one:
             case Assign(value=Op(fn="empty")):
                 pass
-            case Assign(target=target) if isinstance(types[target], Scalar):
+            case Assign(value=Op(fn="pop")):
+                return None
+            case Assign(target=target) if isinstance(types[target], Scalar) and drawn(one) is None:
                 pass
             case For(start=Const(value=0), step=Const(value=1), slots=None, parallel=False, body=body, var=var):
                 pairs = _copied(body, var)

@@ -89,7 +89,7 @@ def begun_with(name: str, region: Scope, scopes: Scopes) -> bool:
 def _rotated(loop: For | Loop, scopes: Scopes, function: Function, known: dict[str, int]) -> list[str]:
     """The arrays that a loop permutes, if they are different ones when it begins.
 
-    An iteration that leaves the loop may set them otherwise, if one of them alone is used behind it.
+    An iteration that leaves the loop may set them otherwise at its end, if one of them alone is used behind it.
     """
     end, leaving = _end(loop.body)
     held = permutation(end)
@@ -122,12 +122,20 @@ def _rotated(loop: For | Loop, scopes: Scopes, function: Function, known: dict[s
 
 
 def _end(body: Block) -> tuple[Block, set[int]]:
-    """The block that an iteration ends with unless it leaves the loop, and the statements of those that leave it."""
+    """The block that an iteration ends with unless it leaves the loop, and the last copies of those that leave it."""
     leaving: set[int] = set()
     while body and isinstance(last := body[-1], If) and leaves(last.body) != leaves(last.orelse):
         body, other = (last.orelse, last.body) if leaves(last.body) else (last.body, last.orelse)
-        leaving |= {stmt.key for stmt in walk(other)}
+        leaving |= _copies_before_leaving(other)
     return body, leaving
+
+
+def _copies_before_leaving(block: Block) -> set[int]:
+    """The copies that end the ways through a block, all of which leave a loop."""
+    last = block[-1]
+    if isinstance(last, If):
+        return _copies_before_leaving(last.body) | _copies_before_leaving(last.orelse)
+    return {stmt.key for stmt in last_copies(block[:-1])}
 
 
 def is_fresh(name: str, scopes: Scopes) -> bool:

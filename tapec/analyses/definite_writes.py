@@ -28,6 +28,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     may_leave,
+    mentions,
     reads,
     walk,
     writes,
@@ -62,6 +63,10 @@ class DefiniteWrites:
 
     def before_reading(self, block: Block, nearly_all: bool = False) -> bool:
         """Whether a block reads no row that it has not written before, and writes all but a few if `nearly_all`."""
+        names = written_in(block)
+        if any(mentions(extent, names) for extent in self.extents):
+            # they are not the array's any more
+            return False
         written = self._after(block, ())
         return written is not None and (not nearly_all or any(map(self._is_most, written)))
 

@@ -28,9 +28,9 @@ def shifted(body: Block) -> dict[str, str]:
     if any(isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in _IN_ORDER for stmt in body):
         return {}
     made = {stmt.target: (place, stmt) for place, stmt in enumerate(body) if isinstance(stmt, Assign)}
-    read = {name for stmt in body for name in reads(stmt)}
     found: dict[str, str] = {}
-    for name in made.keys() & read:
+    read = ((place, name) for place, stmt in enumerate(body) for name in reads(stmt) if name in made)
+    for name in {name for place, name in read if place <= made[name][0]}:
         _, stmt = made[name]
         copied = made.get(stmt.value.id) if isinstance(stmt.value, Name) else None
         if _follows(name, made):
@@ -58,20 +58,20 @@ def _follows(name: str, made: dict[str, tuple[int, Assign]]) -> bool:
 def _sums(name: str, value: Expr, made: dict[str, tuple[int, Assign]]) -> bool:
     """Whether a value is what a name had, and what was added to that in some statements."""
     while isinstance(value, Op) and value.fn in ("+", "-"):
-        if Name(name) in value.args:
-            return True
-        on = [one.id for one in value.args if isinstance(one, Name) and one.id in made and _uses(name, one.id, made)]
-        if len(on) != 1:
+        on = [one.id for one in value.args if isinstance(one, Name) and (one.id == name or _uses(name, one.id, made))]
+        if len(on) != 1 or (value.fn == "-" and Name(on[0]) != value.args[0]):
             return False
+        if on == [name]:
+            return True
         value = made[on[0]][1].value
     return False
 
 
 def _uses(name: str, value: str, made: dict[str, tuple[int, Assign]]) -> bool:
-    """Whether the value of a name that is assigned in an iteration follows from another name."""
-    wanted, seen = [value], {value}
+    """Whether the value of a name follows in an iteration from another name."""
+    wanted, seen = [value] if value in made else [], {value}
     while wanted:
-        read = reads(made[wanted.pop()][1])
+        read = set(reads(made[wanted.pop()][1]))
         if name in read:
             return True
         new = {one for one in read if one in made} - seen

@@ -134,9 +134,9 @@ class Lanes:
         for name in dict.fromkeys(name for stmt in walk(self.loop.body) for name in writes(stmt)):
             if all(stmt.key in self._inside for stmt in self.iterations.scopes.defs[name]):
                 continue
-            parts = self.iterations.sum_of(name, self._inside) or set()
-            self.sums |= dict.fromkeys(parts, name)
-            held = self._held(self.loop.body, parts, frozenset({name}))
+            parts = self.iterations.sum_of(name, self._inside)
+            self.sums |= dict.fromkeys(parts or (), name)
+            held = None if parts is None else self._held(self.loop.body, parts, frozenset({name}))
             if held is None or name not in held:
                 self._ordered = False
 

@@ -17,7 +17,6 @@ from tapec.syntax.core import (
     Name,
     Op,
     Raise,
-    Return,
     Stmt,
     Store,
     changed,
@@ -109,8 +108,7 @@ def _is_element(stmt: Stmt) -> bool:
 
 def can_be_parted(iterations: Iterations, loop: For) -> bool:
     """Whether all iterations of a loop are made, by a known step, unless one raises an error."""
-    leaves = may_leave(loop.body) or any(isinstance(stmt, Return) for stmt in walk(loop.body))
-    return loop.slots is None and iterations.dependence.direction(loop) != 0 and not leaves
+    return loop.slots is None and iterations.dependence.direction(loop) != 0 and not may_leave(loop.body)
 
 
 def some_iteration(iterations: Iterations, loop: For, name: str) -> tuple[Assign, Name]:

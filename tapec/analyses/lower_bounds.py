@@ -1,7 +1,7 @@
 """Floats that are never below a bound: squares, absolute values, exponentials, and sums of those.
 
-Each operation rounds monotonically, so that a bound of its operands is one of its result.  What is not a number is
-above every bound here: it is not zero either.
+Each operation rounds monotonically, so that a bound of its operands is one of its result, rounded as that is.  What is
+not a number is above every bound here: it is not zero either.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from tapec.syntax.core import Assign, Const, Expr, For, Function, Name, Op, walk, writes
+from tapec.syntax.core import Assign, Const, Expr, Function, Name, Op, walk, writes
+from tapec.syntax.types import Scalar
 
 _AT_LEAST = {"exp": 0.0, "exp2": 0.0, "cosh": 1.0, "abs": 0.0, "absolute": 0.0, "fabs": 0.0, "hypot": 0.0}
 _DEPTH = 24
+_SINGLE = Scalar("float32")
 
 
 class LowerBounds:
     """The bounds of a function's floats."""
 
     def __init__(self, function: Function) -> None:
+        self.types = function.types
         self.values: dict[str, list[Expr]] = {}
         other = set(function.params)
         for stmt in walk(function.body):
@@ -29,8 +32,6 @@ class LowerBounds:
                 self.values.setdefault(stmt.target, []).append(stmt.value)
             else:
                 other.update(writes(stmt))
-                if isinstance(stmt, For):
-                    other.add(stmt.var)
         # names that are never negative: all, but for those that something else shows to be
         self.positive = {name for name in self.values if name not in other and function.types[name].is_float}
         self._known: dict[str, float | None] = {}
@@ -54,6 +55,9 @@ class LowerBounds:
                 least = 0.0 if value.id in self.positive else None
                 once = least is not None and len(alone) == 1 and depth < _DEPTH
                 found = self.of(alone[0], depth + 1) if once else None
+                if found is not None and self.types[value.id] == _SINGLE:
+                    # where small numbers are zero
+                    found = float(np.float32(found))
                 self._known[value.id] = least if found is None else found
             return self._known[value.id]
         return _bound(value, lambda arg: self.of(arg, depth + 1))

@@ -83,10 +83,15 @@ class Scopes:
         place, here, defs = self.place[stmt.key], self.of[stmt.key], self.defs.get(name)
         if not defs:
             return True
-        if any(self.place[made.key] < place and here.inside(self.of[made.key]) for made in defs):
+        if any(self.place[made.key] < place and here.inside(self.where_set(made)) for made in defs):
             return True
-        earlier = ([one for one in around.block if self.place[one.key] < place] for around in here.ancestors())
-        return any(_sets(block, name) for block in earlier)
+        around = {one.owner_key for one in here.ancestors()}
+        behind = (one for block in here.ancestors() for one in block.block if one.key not in around)
+        return _sets((one for one in behind if self.place[one.key] < place), name)
+
+    def where_set(self, made: Stmt) -> Scope:
+        """Where a name has a value behind a statement that sets it; a loop without iterations sets no variable."""
+        return self.body[made.key][0] if isinstance(made, For) else self.of[made.key]
 
     def line_of(self, name: str) -> Span | None:
         """The line of the user's that makes a value; none makes a parameter."""
@@ -110,7 +115,7 @@ def _sets(block: Iterable[Stmt], name: str) -> bool:
         if isinstance(stmt, If):
             if all(leaves(way) or _sets(way, name) for way in (stmt.body, stmt.orelse)):
                 return True
-        elif name in writes(stmt):
+        elif not isinstance(stmt, For) and name in writes(stmt):
             return True
     return False
 

@@ -17,7 +17,7 @@ def sequential(function: Function) -> Function:
         changed = map_blocks(stmt, block)
         return replace(changed, parallel=False) if isinstance(changed, For) and changed.parallel else changed
 
-    return replace(function, body=block(function.body))
+    return replace(function, body=block(function.body)) if has_threads(function) else function
 
 
 def has_threads(function: Function) -> bool:

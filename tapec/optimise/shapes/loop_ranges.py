@@ -12,7 +12,8 @@ def extent_of(iterations: Iterations, loop: For, outermost: For | Loop) -> Expr 
     (around,) = iterations.scopes.body[outermost.key]
     largest = iterations.dependence.bound(loop.var, low=False)
     while largest is not None and largest.base is not None:
-        if not iterations.scopes.scope_of[largest.base].inside(around):
+        scope = iterations.scopes.scope_of.get(largest.base)
+        if scope is None or not scope.inside(around):
             break
         outer = iterations.dependence.bound(largest.base, low=False)
         largest = None if outer is None else Affine(outer.base, outer.offset + largest.offset)

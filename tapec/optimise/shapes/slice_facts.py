@@ -147,9 +147,15 @@ class SliceFacts:
                     if not self.scopes.merged(array):
                         for axis, sub in enumerate(index):
                             place = self.dependence.integers.sum(sub)
-                            if place is not None:
+                            if place is not None and self.is_settled(place, stmt):
                                 found.setdefault((array, axis), []).append(place)
         return {key: [*places, *self.elements.get(key, ())] for key, places in found.items()}
+
+    def is_settled(self, place: Sum, stmt: Stmt) -> bool:
+        """Whether a number that a statement reads is the same in all of its block: no block inside that sets it."""
+        here = self.scopes.of[stmt.key]
+        defs = (made for name in place.names() for made in self.scopes.defs.get(name, ()))
+        return all(here.inside(self.scopes.where_set(made)) for made in defs)
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         """What takes the place of a statement."""
@@ -160,6 +166,7 @@ class SliceFacts:
         self.slices = {own: one for own, one in self.slices.items() if written.isdisjoint({own, *one.reads})}
         self.asked = {own: one for own, one in self.asked.items() if written.isdisjoint({own, one[0]})}
         self.made = frozenset(one for one in self.made if _named(one) not in written)
+        self.agreed = tuple(one for one in self.agreed if written.isdisjoint(one.names()))
 
     def learn(self, stmt: Assign) -> None:
         match stmt.value:
