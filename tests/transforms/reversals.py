@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapec.backend import printer
-from tapec.syntax.core import Block, Function, Return, distinct
+from tapec.syntax.core import Block, Function, Name, Return, distinct
 from tapec.transforms.forward import forward
 from tapec.transforms.grown_shadows import GrownShadow
 from tapec.transforms.reverse import Reversal, Reversed, reverse
@@ -60,3 +60,22 @@ def check(text: str, sources: tuple[str, ...], *args: Any, fuse: bool = False) -
     left = sum(float(np.sum(np.multiply(a, b))) for a, b in zip(seeds, dots, strict=True))
     right = sum(float(np.sum(np.multiply(a, b))) for a, b in zip(adjoints, tangents, strict=True))
     assert abs(left - right) <= 1e-12 * (1.0 + abs(left) + abs(right)), (text, left, right)
+
+
+def ways(worker: Reversal) -> dict[str, str]:
+    """How each value gets to the reverse sweep, by the plan: those that are still in their variables are left out."""
+    plan, owners = worker.plan, {}
+    for inner in worker.scopes.body.values():
+        owners.update({region.key: region.owner for region in inner})
+    found = {name: "buffer" if slot.dense else "stack" for name, slot in plan.stored.items()}
+    for slots in plan.starts.values():
+        found.update({name: "begin: buffer" if slot.dense else "begin: stack" for name, slot in slots.items()})
+    for names in plan.recomputed.values():
+        for name in names:
+            again = plan.reloaded.get(name)
+            found[name] = f"as {again.value.id}" if again is not None and isinstance(again.value, Name) else "again"
+    found.update({name: f"element of {array}" for name, array in plan.elements.items()})
+    found.update({one.name: "counted" for several in plan.counting.values() for one in several})
+    found.update({one.array: "copied" for several in plan.snapshots.values() for one in several})
+    found.update({getattr(owners[key], "var", "while"): "run again" for key in plan.replayed})
+    return found
