@@ -45,7 +45,7 @@ def test_what_is_stored_with_its_size_and_what_computes_it():
     ("body", "name", "why"),
     [
         (("v = a[i]", "w = v * v", "a[i] = w", "r = w + s"), "v", "the element is overwritten later"),
-        (("if c:", "    v = np.sin(s)", "else:", "    v = 2.0", "r = v * v"), "v", "how it came about depends on a branch"),
+        (("if c:", "    v = s", "else:", "    v = 2.0", "r = v * v"), "v", "how it came about depends on a branch"),
         (("v = a[i]", "w = np.exp(v)", "r = w * s"), "w", "computing it again costs more"),
     ],
 )
@@ -81,15 +81,17 @@ def test_what_a_loop_runs_again():
 
 def test_what_is_loaded_from_an_element():
     heard = Remarks()
-    body = BEGIN.replace("    s = x", "    a_y = np.zeros(n)\n    s = x") + """        t = a[i]
-        u = np.exp(t)
-        a_y[i] = u
-        w = u + s
-        s = w
-    return s, a_y
-"""
+    text = """
+    def f(x, n, a):
+        a_y = np.zeros(n)
+        for i in range(n):
+            t = a[i]
+            u = np.exp(t)
+            a_y[i] = u
+        return a_y
+    """
     with heard_by(heard):
-        reversal(body, ("x", "a"))
+        reversal(text, ("a",))
     assert [one.about[0].name for one in heard.all if one.what == "loaded from `{0}`"] == ["a_y"]
 
 

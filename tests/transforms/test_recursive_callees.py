@@ -89,10 +89,19 @@ def outside(x, power_adjoint):
 
 
 @pytest.mark.parametrize(("f", "args"), [(both, (0.7,)), (inside, (0.7, 2)), (outside, (0.7, 0.4))])
-@pytest.mark.parametrize("split", [False, True])
-def test_names_of_derivatives_are_nobody_elses(f, args, split: bool):
-    oracles.check(f, args, split=split)
-    assert tapec.hvp(f)(*args, 1.0) == pytest.approx(tapec.hessian(f)(*args), rel=1e-12)
+def test_names_of_derivatives_are_nobody_elses(f, args):
+    x, *rest = args
+    step = 1e-6
+    slope = (f(x + step, *rest) - f(x - step, *rest)) / (2.0 * step)
+    with oracles.interpreted():
+        gradient = tapec.grad(f)
+        assert gradient(*args) == pytest.approx(slope, rel=1e-8)
+        assert tapec.jvp(f, args, (1.0, *(0.0 if isinstance(one, float) else None for one in rest)))[1] == (
+            pytest.approx(gradient(*args), rel=1e-13)
+        )
+        assert tapec.vjp(f, *args)[1](1.0)[0] == pytest.approx(gradient(*args), rel=1e-13)
+        curved = (gradient(x + step, *rest) - gradient(x - step, *rest)) / (2.0 * step)
+        assert tapec.hvp(f)(*args, 1.0) == pytest.approx(curved, rel=1e-7)
 
 
 def swapped(x, a, n):
@@ -107,8 +116,7 @@ def caller(x, a):
     return a[0] * a[1]
 
 
-def test_what_a_function_writes_is_its_callers(rng):
-    oracles.check(caller, (0.7, rng.normal(size=3)))
+def test_what_a_function_writes_is_its_callers():
     # of a derivative the part of a forward sweep runs with copies of what was overwritten
     text = tapec.emit(caller, signature="f8, f8[::1]", opt_level=0)
     assert "def swapped_adjoint(" in text and "a_kept = a.copy()" in text

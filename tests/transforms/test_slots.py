@@ -75,9 +75,10 @@ def test_buffers_of_inner_loops_go_on_a_stack_of_the_loop_around():
     (loop,) = made.outer.body
     assert isinstance(loop, For)
     made.plan.buffers[loop.key] = [(slot, "y")]
-    for late, expected in ((False, ["y_store = np.empty(3)", "y_stores.append(y_store)"]), (True, ["y_store = np.empty(3)"])):
+    for late in (False, True):
         made.plan.stored["y_store"] = Slot("y_stores", (made.region,), False, late=late)
-        assert made.text(made.allocate(loop)) == expected
+        put = [] if late else ["y_stores.append(y_store)"]
+        assert made.text(made.allocate(loop)) == ["y_store = np.empty(3)", *put]
     assert made.buffers_of(loop) == [slot]
 
 
