@@ -321,7 +321,7 @@ def _halves(asked: Asked) -> Program:
     core = made.limited(core, scales, scales)
     swept = made.reversing(core, scales, scales)(core)
     label = core.name if core.name.isidentifier() else "function"
-    parts = scaled(swept, label) if scales else split(swept, label, made.constants)
+    parts = scaled(swept, label, core.strong_zero) if scales else split(swept, label, made.constants)
     return (_augmented if asked.kind == "augmented" else _pullback)(made, parts)
 
 

@@ -13,7 +13,7 @@ from tapec.analyses.aliases import Memory
 from tapec.analyses.scopes import Scopes
 from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt
-from tapec.syntax.types import Array, Scalar, Stack, Type
+from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.storage_plan import Slot, StoragePlan
 
 # so many operations does an expression have at most
@@ -164,9 +164,7 @@ class _PlanRemarks:
     def bytes_of(self, name: str) -> Expr:
         """The size of one value."""
         type_ = self.types[name]
-        assert isinstance(type_, Scalar | Array | Stack)
-        if isinstance(type_, Stack):
-            return Const(0)
+        assert isinstance(type_, Scalar | Array)
         item = Const(np.dtype(type_.dtype).itemsize)
         if isinstance(type_, Scalar):
             return item

@@ -101,8 +101,6 @@ def with_caller_lists(functions: Iterable[Function], constants: frozenset[str]) 
     raises  Unhandable if one of them cannot be handed lists
     """
     known = {function.name: function for function in functions}
-    if any(name.endswith(("_forward", "_reverse")) for name in known):
-        raise Unhandable("it has the name of another one's pullback")
     asked = dict.fromkeys(known, Asks())
     while True:
         sides = {name: _sides(function, constants, asked) for name, function in known.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tapec.errors import Span
-from tapec.syntax.core import Assign, Const, Name, Op, Stmt, Store, reads, walk, writes
+from tapec.syntax.core import Assign, Const, Name, Op, Stmt, Store, walk, writes
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop
 
 
@@ -41,7 +41,12 @@ def sets(item: Stmt | RevIf | RevLoop, name: str) -> bool:
 
 def clears(stmt: Stmt) -> bool:
     """Whether a statement sets an adjoint to zero."""
-    return isinstance(stmt, Assign) and (stmt.value == Const(0.0) or not list(reads(stmt)))
+    if not isinstance(stmt, Assign):
+        return False
+    value = stmt.value
+    if isinstance(value, Op) and value.fn.startswith("cast."):
+        (value,) = value.args
+    return value == Const(0.0)
 
 
 def adds_element(stmt: Stmt, array: str) -> bool:

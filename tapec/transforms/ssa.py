@@ -34,6 +34,7 @@ from tapec.syntax.core import (
     Loop,
     Name,
     Op,
+    Print,
     Push,
     Raise,
     Return,
@@ -193,6 +194,8 @@ class _Ssa:
                 return env | {old: Name(new) for old, new in zip(stmt.targets, targets, strict=True)}
             case Return():
                 out.add(Return(tuple(atom(v) for v in stmt.values), stmt.span))
+            case Print():
+                out.add(replace(stmt, args=tuple(atom(a) for a in stmt.args)))
             case Raise():
                 out.add(replace(stmt, args=tuple(atom(a) for a in stmt.args)))
                 return None

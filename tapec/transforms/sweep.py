@@ -366,7 +366,6 @@ class Sweep:
     def primitive(self, stmt: Stmt, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], out: Emitter) -> None:
         """Inline the adjoint of a whole-array operation."""
         bars: list[Atom | None] = []
-        scalars: list[tuple[str, Atom]] = []
         operands: list[Atom] = []
         for arg in args:
             assert isinstance(arg, Name | Const)
@@ -390,7 +389,6 @@ class Sweep:
         y_bar: Any = tuple(seeds) if len(seeds) > 1 else seeds[0]
         block, _ = lower_rule(out, PRIMITIVES[fn].adjoint, [y, *operands, y_bar, *bars])
         out.extend(block)
-        assert not scalars
 
     def unchanged(self, stmt: Stmt, arg: Atom) -> Atom:
         """An operand with the contents it has at `stmt`: itself, or a copy made there."""

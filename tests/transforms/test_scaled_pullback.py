@@ -37,6 +37,18 @@ def through_clipped(x: Any) -> Any:
     return clipped(x) * 1.0
 
 
+@custom_gradient
+def clipped_pair(x: Any) -> Any:
+    def gradient(dy: Any, dz: Any) -> Any:
+        return min(max(dy, -1.0), 1.0)
+
+    return (3.0 * x, 2.0 * x), gradient
+
+
+def through_clipped_pair(x: Any) -> Any:
+    return clipped_pair(x)[0] * 1.0
+
+
 def filled(x: Any) -> Any:
     x[0] = x[1] * x[1]
     return x[0] + x[2]
@@ -74,8 +86,19 @@ def test_single_precision_stays():
 
 def test_a_custom_gradient_gets_the_cotangent():
     with interpreted():
-        _, pullback = tapec.vjp(through_clipped, 2.0)
-        assert [pullback(seed) for seed in (0.5, 4.0, -4.0)] == [(0.5,), (1.0,), (-1.0,)]
+        for f in (through_clipped, through_clipped_pair):
+            _, pullback = tapec.vjp(f, 2.0)
+            assert [pullback(seed) for seed in (0.5, 4.0, -4.0)] == [(0.5,), (1.0,), (-1.0,)]
+
+
+def test_a_cotangent_of_zero_gives_zero_beside_a_pole():
+    x = np.array([0.0, 1.0])
+    with interpreted():
+        logarithms = lambda x: np.log(x).sum()  # noqa: E731
+        _, pullback = tapec.vjp(logarithms, x)
+        assert not pullback(0.0)[0].any() and pullback(2.0)[0].tolist() == [np.inf, 2.0]
+        assert tapec.vjp(lambda x: np.log(x), 0.0)[1](0.0) == (0.0,)
+        assert np.isnan(tapec.vjp(logarithms, x, strong_zero=False)[1](0.0)[0][0])
 
 
 def test_arguments_that_are_written():

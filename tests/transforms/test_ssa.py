@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapec.analyses.liveness import Liveness
-from tapec.syntax.core import Assign, Const, For, Function, Name, Op, Return
+from tapec.syntax.core import Assign, Const, For, Function, Name, Op, Print, Return
 from tapec.syntax.types import FLOAT64, INT64
 from tapec.transforms import ssa
 
@@ -35,3 +35,10 @@ def test_nests_are_not_walked_twice_for_each_loop(monkeypatch):
         counts.append(len(visited))
     # statements times depth, at most, and not 2 to the power of it
     assert counts[2] < 6 * counts[1] and counts[1] < 6 * counts[0]
+
+
+def test_what_is_printed_is_named_anew():
+    add = Assign("s", Op("+", (Name("s"), Name("x"))))
+    body = (add, Print((Name("s"),)), add, Print((Name("s"),)), Return((Name("s"),)))
+    made = ssa.to_ssa(Function("f", ("x", "s"), body, {"x": FLOAT64, "s": FLOAT64})).body
+    assert [stmt.args for stmt in made if isinstance(stmt, Print)] == [(Name("s_1"),), (Name("s_2"),)]

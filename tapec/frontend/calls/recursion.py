@@ -10,6 +10,7 @@ are refused.  Numba compiles one of them before it has seen the other.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +35,9 @@ from tapec.syntax.core import (
     walk,
 )
 from tapec.syntax.types import Array, Type
+
+# what follows the name of a recursive function in those of its derivatives
+_DERIVATIVE = re.compile(r"(_(adjoint|tangent|forward|reverse|lanes\d*))+")
 
 
 class Recursive(Exception):
@@ -65,6 +69,10 @@ class Callees:
     names: set[str] = field(default_factory=set)
     # those that are being lowered, the innermost last
     open: list[Callee] = field(default_factory=list)
+
+    def are_called(self, name: str) -> bool:
+        """Whether a name is that of one of them, or of one's derivative."""
+        return name in self.names or any(_is_derivative(name, one) for one in self.names)
 
 
 def call(
@@ -143,9 +151,16 @@ def _passed(key: str, value: Value) -> list[tuple[str, Sym]]:
     return [(key, value)] if isinstance(value, Sym) else []
 
 
+def _is_derivative(name: str, function: str) -> bool:
+    """Whether a name is that of a derivative of a recursive function, as `recursive_callees.py` says."""
+    return name.startswith(function) and _DERIVATIVE.fullmatch(name, len(function)) is not None
+
+
 def _fresh(ev: Evaluator, label: str) -> str:
+    """A name that nothing has, such that nothing has the names of its derivatives either."""
     name, count = label, 0
-    while name in ev.callees.names or name in ev.taken:
+    used = ev.callees.names | ev.taken
+    while name in used or ev.callees.are_called(name) or any(_is_derivative(one, name) for one in used):
         count += 1
         name = f"{label}_{count}"
     ev.callees.names.add(name)

@@ -180,7 +180,7 @@ class Evaluator(LoweringMethods):
         name, count = base, self.counts.get(base, 0)
         if f"{base}_{count}" not in self.taken:
             count = 0  # a trial of a loop's body has given its names back
-        while name in self.taken:
+        while name in self.taken or self.callees.are_called(name):
             count += 1
             name = f"{base}_{count}"
         self.counts[base] = count
