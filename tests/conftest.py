@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+# before anything is compiled
+from tests.unoptimised import unoptimised  # isort: skip
+
 import tests.oracles  # noqa: F401  loads the whole runtime before a test turns the JIT off
 from tapec.optimise.driver import watched
 from tests.typed import typed
@@ -24,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # folders whose tests are about what is generated, not about machine code of it: unless they are marked `compiled`,
 # Python runs what they make, and Numba infers its types; so it is with tests elsewhere that are marked `generated`
 GENERATED_IN = {"analyses", "frontend", "optimise", "tape", "transforms"}
+# folders whose tests are about what LLVM makes of a program; so it is with tests elsewhere that are marked `optimised`
+OPTIMISED_IN = {"backend", "build", "optimise", "runtime", "tools"}
 
 # many tests start processes, which would compile every module anew where Python may not write what it compiles
 if sys.dont_write_bytecode:
@@ -60,10 +65,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(autouse=True)
 def by_python(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests of generated programs run them as Python."""
-    marked = {mark.name for mark in request.node.iter_markers()}
-    generated = "generated" in marked or not GENERATED_IN.isdisjoint(request.path.relative_to(ROOT / "tests").parts)
+    marked, folders = _marks_and_folders(request)
+    generated = "generated" in marked or not GENERATED_IN.isdisjoint(folders)
     with typed() if generated and "compiled" not in marked else nullcontext():
         yield
+
+
+@pytest.fixture(autouse=True)
+def without_optimisation(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Machine code of programs is as LLVM's first pass leaves it, but where a test is about what the others do."""
+    marked, folders = _marks_and_folders(request)
+    with nullcontext() if "optimised" in marked or not OPTIMISED_IN.isdisjoint(folders) else unoptimised():
+        yield
+
+
+def _marks_and_folders(request: pytest.FixtureRequest) -> tuple[set[str], tuple[str, ...]]:
+    """The names of a test's marks, and where in the folder of the tests it stands."""
+    return {mark.name for mark in request.node.iter_markers()}, request.path.relative_to(ROOT / "tests").parts
 
 
 @pytest.fixture(autouse=True, scope="session")

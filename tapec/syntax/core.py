@@ -409,11 +409,13 @@ def distinct(block: Block, seen: set[int] | None = None) -> Block:
 
 def element_of(stmt: Stmt) -> Element | None:
     """The element that a statement loads or stores."""
-    match stmt:
-        case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-            return array, tuple(index)
-        case Store(array=array, index=index):
-            return array, index
+    if type(stmt) is Assign:
+        value = stmt.value
+        if type(value) is Op and value.fn == "load":
+            array, *index = value.args
+            return (array.id, tuple(index)) if type(array) is Name else None
+    elif type(stmt) is Store:
+        return stmt.array, stmt.index
     return None
 
 

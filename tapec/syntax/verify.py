@@ -24,6 +24,7 @@ from tapec.syntax.core import (
     Break,
     For,
     Function,
+    If,
     Loop,
     Op,
     Push,
@@ -31,7 +32,6 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
-    blocks,
     element_of,
     leaves,
     reads,
@@ -50,72 +50,73 @@ def faults(
     single    whether it is to have single definitions
     readable  whether names have been made readable, which may give several values one name
     """
-    found = list(_Verifier(function, constants, readable).run())
+    found = _Verifier(function, constants, readable).run()
     return [*found, *_several(function)] if single else found
 
 
 class _Verifier:
+    """Collects faults in a list: it looks at every statement after every pass, where generators would take the time."""
+
     def __init__(self, function: Function, constants: frozenset[str], readable: bool) -> None:
         self.function = function
         self.types = function.types
         self.constants = constants
         self.readable = readable
         self.keys = set[int]()
+        self.found: list[str] = []
 
-    def run(self) -> Iterator[str]:
+    def run(self) -> list[str]:
         known = {*self.function.params, *self.constants}
-        yield from (f"parameter {name} has no type" for name in self.function.params if name not in self.types)
-        yield from self.block(self.function.body, known, loops=0, outermost=True)
+        self.found += [f"parameter {name} has no type" for name in self.function.params if name not in self.types]
+        self.block(self.function.body, known, loops=0, outermost=True)
+        return self.found
 
-    def block(self, block: Block, known: set[str], loops: int, outermost: bool = False) -> Iterator[str]:
-        """The faults of a block, before which some names may be set; adds to them what it may set."""
+    def block(self, block: Block, known: set[str], loops: int, outermost: bool = False) -> None:
+        """Note the faults of a block, before which some names may be set; adds to them what it may set."""
         for place, stmt in enumerate(block):
             last = place == len(block) - 1
             if stmt.key in self.keys:
-                yield f"{_kind(stmt)} stands twice"
+                self.found.append(f"{_kind(stmt)} stands twice")
             self.keys.add(stmt.key)
-            yield from self.statement(stmt, known)
-            if not last and leaves((stmt,)) and not isinstance(block[place + 1], Return):
-                yield f"{_kind(block[place + 1])} follows a statement that leaves"
-            if isinstance(stmt, Break) and not loops:
-                yield "break outside a loop"
-            if isinstance(stmt, Return) and not (outermost and last):
-                yield "return before the end"
-            inside = loops + isinstance(stmt, For | Loop)
-            if isinstance(stmt, For | Loop):
+            self.statement(stmt, known)
+            kind = type(stmt)
+            if kind is If or kind is Break or kind is Raise:
+                if not last and leaves((stmt,)) and not isinstance(block[place + 1], Return):
+                    self.found.append(f"{_kind(block[place + 1])} follows a statement that leaves")
+                if kind is Break and not loops:
+                    self.found.append("break outside a loop")
+            elif kind is Return and not (outermost and last):
+                self.found.append("return before the end")
+            if isinstance(stmt, If):
+                way = set(known)
+                self.block(stmt.body, way, loops)
+                self.block(stmt.orelse, known, loops)
+                known |= way
+            elif isinstance(stmt, For | Loop):
                 # an iteration reads what earlier ones have set
                 known |= written_in((stmt,))
-                for body in blocks(stmt):
-                    yield from self.block(body, known, inside)
-            else:
-                after = set(known)
-                for body in blocks(stmt):
-                    way = set(known)
-                    yield from self.block(body, way, inside)
-                    after |= way
-                known |= after
+                self.block(stmt.body, known, loops + 1)
             known.update(writes(stmt))
 
-    def statement(self, stmt: Stmt, known: set[str]) -> Iterator[str]:
-        for name in dict.fromkeys(reads(stmt)):
-            if name not in known:
-                yield f"{name} is read by {_kind(stmt)}, and not set before"
+    def statement(self, stmt: Stmt, known: set[str]) -> None:
+        if not known.issuperset(reads(stmt)):
+            unset = dict.fromkeys(name for name in reads(stmt) if name not in known)
+            self.found += [f"{name} is read by {_kind(stmt)}, and not set before" for name in unset]
         for name in writes(stmt):
             if name not in self.types:
-                yield f"{name} has no type"
-        match stmt:
-            case Push(stack=name) if not isinstance(self.types.get(name), Stack):
-                yield f"{name} is no list"
-            case For(var=var, body=body):
-                if self.types.get(var) != INT64:
-                    yield f"{var} counts, and is {self.types.get(var)}"
-                if not self.readable and var in written_in(body):
-                    yield f"{var} counts, and is assigned"
+                self.found.append(f"{name} has no type")
+        if isinstance(stmt, Push) and not isinstance(self.types.get(stmt.stack), Stack):
+            self.found.append(f"{stmt.stack} is no list")
+        elif isinstance(stmt, For):
+            if self.types.get(stmt.var) != INT64:
+                self.found.append(f"{stmt.var} counts, and is {self.types.get(stmt.var)}")
+            if not self.readable and stmt.var in written_in(stmt.body):
+                self.found.append(f"{stmt.var} counts, and is assigned")
         element = element_of(stmt)
         if element is not None:
             type_ = self.types.get(element[0])
             if isinstance(type_, Array) and len(element[1]) != type_.ndim:
-                yield f"{element[0]} has {type_.ndim} axes, and {len(element[1])} subscripts"
+                self.found.append(f"{element[0]} has {type_.ndim} axes, and {len(element[1])} subscripts")
 
 
 def _several(function: Function) -> Iterator[str]:

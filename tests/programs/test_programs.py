@@ -28,12 +28,13 @@ from tests.stages import check_stages
 
 MODULES = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance, objectives, kernels, spectra)
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
-# which are machine code themselves, and in forward mode
+# which are machine code themselves, and in forward mode, with all of LLVM's optimisations
 FORWARD = tuple(module.PROGRAMS[0] for module in MODULES)
+MARKED = [pytest.param(one, marks=[pytest.mark.optimised] if one in FORWARD else []) for one in PROGRAMS]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+@pytest.mark.parametrize("program", MARKED, ids=str)
 def test_program(program: Program):
     """Machine code of every second one, of the others generated Python of which Numba infers the types."""
     modes: Compiled = "both" if program in FORWARD else "reverse" if PROGRAMS.index(program) % 2 else ""
