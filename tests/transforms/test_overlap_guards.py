@@ -49,12 +49,9 @@ def test_only_where_one_is_written(body, roots, whole, asked):
 
 
 def test_the_check():
-    assert guards("a[0] = x", whole={"a": "z"}).splitlines()[1:] == [
-        "    shared = tapec_runtime.overlap(a, a_b)",
-        "    if shared:",
-        '        raise tapec_runtime.AliasedArguments("arguments `z` and `a_b` share memory, and one of them is written")',
-        "    return",
-    ]
+    *_, asked, test, raised, _ = guards("a[0] = x", whole={"a": "z"}).splitlines()
+    assert (asked, test) == ("    shared = tapec_runtime.overlap(a, a_b)", "    if shared:")
+    assert 'AliasedArguments("arguments `z` and `a_b` share memory' in raised
 
 
 MEMORY = np.arange(6.0)
