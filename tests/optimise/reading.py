@@ -155,6 +155,8 @@ def _expr(node: ast.expr) -> Expr:
             return Op("stack", (Const("float64"),))
         case ast.Call(func=ast.Attribute(value=array, attr="reshape"), args=[shape]):
             return Op("reshape", (_expr(array), *_index(shape)))
+        case ast.Call(func=ast.Attribute(value=array, attr="copy"), args=[]):
+            return Op("copy", (_expr(array),))
         case ast.Call(func=ast.Attribute(value=stack, attr="pop")):
             return Op("pop", (_expr(stack),))
         case ast.Call(func=func, args=args):
