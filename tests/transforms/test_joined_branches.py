@@ -46,7 +46,7 @@ def branch(body: str, orelse: str, after: str) -> tuple[Branches, list[If]]:
         ("c_1 = x > 2.0\n        if c_1:\n            z = y", "z = 0.0", "y = z", False),
         # an integer that is read later, is set twice, or is no sum of known ones
         ("j = k - 1", "j = k", "y = a[j]", False),
-        ("j = k - 1; z = a[j]", "j = k; z = a[j]", "y = z", False),
+        ("j = k - 1; z = a[j]", "j = k + 1; z = a[j]", "y = z", False),
         ("j = int(x); z = a[j]", "z = x", "y = z", False),
         ("j = n ** k; z = a[j]", "z = x", "y = z", False),
         # what does more than numbers and elements
