@@ -51,12 +51,12 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
     if value.fn == "copy":
         yield from (arg.id for arg in value.args if isinstance(arg, Name))
         return
-    if isinstance(value.fn, Opaque) or value.fn.partition(";")[0] in OPAQUE:
-        # its result does depend on its operands: whoever differentiates it finds no rule
+    rule = None if isinstance(value.fn, Opaque) or value.fn.partition(";")[0] in OPAQUE else rule_for(value.fn)
+    if rule is None:
+        # its result may depend on its operands: whoever differentiates it finds no rule
         yield from (arg.id for arg in value.args if isinstance(arg, Name))
         return
-    rule = rule_for(value.fn)
-    if rule is None or rule.inert:
+    if rule.inert:
         return
     for arg, param, contribution in zip(value.args, rule.params, rule.contributions, strict=False):
         # whoever differentiates by one that is refused is told

@@ -108,15 +108,16 @@ def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...]
 
 def directions(function: types.FunctionType, kind: str, wrt: Any) -> tuple[str, ...]:
     """The names of what a derivative of some kind takes after the arguments: tangents, a cotangent or a vector."""
-    if kind in ("hvp", "gnvp"):
-        return ("v",)
     if kind == "vjp":
         return ("cotangent",)
-    if kind != "jvp":
+    if kind not in ("jvp", "hvp", "gnvp"):
         return ()
     names = list(parameters(function))
     positions, _ = resolve_wrt(function, wrt)
     labels = [names[one] if one < len(names) else f"argument_{one}" for one in positions]
     if twice := next((label for k, label in enumerate(labels) if label in labels[:k]), None):
-        raise UsageError(f"wrt names `{twice}` twice", hint="an argument has one tangent")
+        what = "tangent" if kind == "jvp" else "vector"
+        raise UsageError(f"wrt names `{twice}` twice", hint=f"an argument has one {what}")
+    if kind != "jvp":
+        return ("v",)
     return tuple(f"{label}_dot" for label in labels)

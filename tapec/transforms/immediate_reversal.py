@@ -254,8 +254,8 @@ class ImmediateReversal:
         """Whether a name is a shadow, or a stack of adjoints, that outlives an iteration."""
         if not isinstance(self.types.get(name), Array | Stack):
             return False
-        if name in self.sweep.bars.values() and name not in self.shadows:
-            return True
+        if name in self.scopes_of:
+            return not self.scopes_of[name].inside(region)
         return name in self.shadows and not self.memory.local_to(name, region)
 
     def made_later(self, shadow: str, loop: For | Loop) -> bool:

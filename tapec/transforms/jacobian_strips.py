@@ -177,6 +177,8 @@ def combined(out: Emitter, fn: str, first: Atom, second: Atom) -> Atom:
         one, two = int(first.value), int(second.value)  # type: ignore[arg-type]
         known = {"+": one + two, "-": one - two, "*": one * two, "max": max(one, two), "min": min(one, two)}
         return Const(known[fn])
+    if fn == "*" and Const(0) in (first, second):
+        return Const(0)
     if (fn in "+-" and second == Const(0)) or (fn == "*" and second == Const(1)):
         return first
     if (fn == "+" and first == Const(0)) or (fn == "*" and first == Const(1)):

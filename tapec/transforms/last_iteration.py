@@ -9,12 +9,16 @@ one only.
 
 A snapshot then holds what `z` was before the loop, whatever the extents of `z_1` are; most often nothing, since a name
 that the loop sets first has an empty array before.
+
+The copy has to be as good as the array: it is the only name for it that is left, or nobody writes into the array later.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.analyses.aliases import aliases, origins
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -22,6 +26,7 @@ from tapec.syntax.core import (
     For,
     Function,
     If,
+    Loop,
     Name,
     Op,
     Stmt,
@@ -41,18 +46,61 @@ def of_last_iteration(function: Function) -> Function:
     if not has_checkpoints(function.body):
         return function
     types = dict(function.types)
-    out = Emitter(types, set(types))
-    body = _block(function.body, out)
+    worker = _LastIterations(function, Emitter(types, set(types)))
+    body = worker.block(function.body)
     return function if body == function.body else replace(function, body=body, types=types)
 
 
-def _block(block: Block, out: Emitter) -> Block:
-    found: list[Stmt] = []
-    for stmt in block:
-        stmt = map_blocks(stmt, lambda inner: _block(inner, out))
-        late = _late(stmt, out) if isinstance(stmt, For) and stmt.slots is not None else ()
-        found += _guarded(stmt, late, out) if late else (stmt,)  # type: ignore[arg-type]
-    return tuple(found)
+class _LastIterations:
+    """A function whose checkpointed loops set such arrays in their last iterations."""
+
+    def __init__(self, function: Function, out: Emitter) -> None:
+        self.function = function
+        self.out = out
+
+    def block(self, block: Block, nested: bool = False) -> Block:
+        """A block; `nested` if it is in a loop."""
+        found: list[Stmt] = []
+        for stmt in block:
+            around = nested or isinstance(stmt, For | Loop)
+            stmt = map_blocks(stmt, lambda inner, around=around: self.block(inner, around))  # type: ignore[misc]
+            late: tuple[Assign, ...] = ()
+            if isinstance(stmt, For) and stmt.slots is not None:
+                late = tuple(copy for copy in _late(stmt, self.out) if self.as_good(copy, stmt, nested))
+                found += _guarded(stmt, late, self.out) if late else [stmt]
+            else:
+                found.append(stmt)
+        return tuple(found)
+
+    def as_good(self, copy: Assign, loop: For, nested: bool) -> bool:
+        """Whether what follows a loop may have a copy in place of an array of the last iteration."""
+        assert isinstance(copy.value, Name)
+        inside = {stmt.key for stmt in walk(loop.body)}
+        held = origins(_without(self.function.body, copy), self.function.types)
+        own = held.get(copy.value.id, frozenset({copy.value.id}))
+        made = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        others = (stmt for stmt in walk(self.function.body) if stmt.key not in inside)
+        seen = {name for stmt in others for name in (*reads(stmt), *changed(stmt))}
+        if own <= made and all(own.isdisjoint(held.get(name, {name})) for name in seen):
+            return True
+        found = aliases(self.function)
+        written = {found.find(array) for stmt in self.later(loop, nested) for array in changed(stmt)}
+        return found.find(copy.target) not in written
+
+    def later(self, loop: For, nested: bool) -> Iterator[Stmt]:
+        """The statements that may run when a loop has ended."""
+        if nested:
+            yield from walk(self.function.body)
+            return
+        inside, after = {stmt.key for stmt in walk((loop,))}, False
+        for stmt in walk(self.function.body):
+            if after and stmt.key not in inside:
+                yield stmt
+            after = after or stmt.key == loop.key
+
+
+def _without(block: Block, left: Stmt) -> Block:
+    return tuple(map_blocks(stmt, lambda inner: _without(inner, left)) for stmt in block if stmt.key != left.key)
 
 
 def _ending(body: Block) -> Block:

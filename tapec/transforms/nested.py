@@ -72,7 +72,7 @@ class InnerCall:
         chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in wanted]
         result, block = parameters.called(callee, inner_args, inner_kwargs, node)
         parameters.check_kept(node)
-        sources = tuple(leaf for value in chosen for leaf in leaves(ev, value, node))
+        sources = tuple(dict.fromkeys(leaf for value in chosen for leaf in leaves(ev, value, node)))
         return cls(result, block, chosen, single, sources, *prepared(ev, parameters, block, result, sources, node))
 
     def by_sources(self, ev: Evaluator, found: Any) -> Value:
@@ -87,7 +87,7 @@ class InnerCall:
     def value_and_adjoints(self, ev: Evaluator, values: list[Value]) -> tuple[Value, Value]:
         """Both, of the results of the call and then the adjoints of its sources."""
         count = len(self.core.results)
-        adjoints = dict(zip(dict.fromkeys(self.sources), values[count:], strict=True))
+        adjoints = dict(zip(self.sources, values[count:], strict=True))
         return self.structure(values[:count]), self.by_sources(ev, adjoints)
 
 
@@ -107,7 +107,7 @@ def call_derivative(
     call = InnerCall.of(ev, callee, wrt, args, kwargs, node)
     result, core, constants = call.result, call.core, call.constants
     if kind in JACOBIANS:
-        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(call.sources)), constants, call.chosen, result, node)
+        blocks = _blocks(ev, core, kind, call.sources, constants, call.chosen, result, node)
         made: Value = call.structure([call.by_sources(ev, block) for block in blocks])
         return made
     if has_aux:

@@ -106,9 +106,11 @@ def _pushed(
     if len(tangents) < len(wanted) or len(own) + len(tangents) != len(args) + len(kwargs):
         ev.fail(TypeMismatch, f"a call of a derivative takes {len(wanted)} tangents behind the arguments", node)
     places = [names.index(one) if isinstance(one, str) and one in names else one for one in wanted]
-    moving = {place % len(own) if own else place: one for place, one in zip(places, tangents, strict=True)}
-    if len(moving) < len(wanted) or any(not isinstance(place, int) or place >= len(own) for place in places):
+    if any(not isinstance(place, int) or not -len(own) <= place < len(own) for place in places):
         ev.fail(UnsupportedSyntax, f"there are no arguments {wrt} to differentiate by", node)
+    moving = {place % len(own): one for place, one in zip(places, tangents, strict=True)}
+    if len(moving) < len(wanted):
+        ev.fail(UnsupportedSyntax, "wrt names an argument twice, which has one tangent", node)
     return lower_jvp(ev, [callee, Tup(tuple(own)), Tup(tuple(moving.get(k, NONE) for k in range(len(own))))], {}, node)
 
 
@@ -123,10 +125,9 @@ def _directed(
     check_number(ev, call.result, node)
     vectors: dict[str, str] = {}
     pair(ev, call.chosen[0] if call.single else Tup(tuple(call.chosen)), vector, vectors, node, "vector")
-    sources = tuple(dict.fromkeys(call.sources))
-    made = directed(call.core, sources, call.constants, ev.prepare is not None)
-    parts = splice(ev, with_tangents(ev, made, call.core, sources, vectors))
-    return call.by_sources(ev, dict(zip(sources, parts, strict=True)))
+    made = directed(call.core, call.sources, call.constants, ev.prepare is not None)
+    parts = splice(ev, with_tangents(ev, made, call.core, call.sources, vectors))
+    return call.by_sources(ev, dict(zip(call.sources, parts, strict=True)))
 
 
 def _pulled(

@@ -92,7 +92,10 @@ def pair(
     tangent = ev.materialise(tangent)
     if isinstance(primal, Sym | Complex) and isinstance(tangent, Sym | Complex):
         tangent = _in_dtype(ev, tangent, primal, f"a {what}", node)
-        vectors.update(zip(leaves(ev, primal, node), leaves(ev, _bound(ev, tangent), node), strict=True))
+        parts = dict(zip(leaves(ev, primal, node), leaves(ev, _bound(ev, tangent), node), strict=True))
+        if not vectors.keys().isdisjoint(parts):
+            ev.fail(UnsupportedSyntax, f"wrt names an argument twice, which has one {what}", node)
+        vectors.update(parts)
         return
     if is_none(primal) and is_none(tangent):
         return

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tapec.syntax.core import Atom, Const, Op
-from tapec.syntax.types import INT64, Array
+from tapec.syntax.core import Atom, Const
+from tapec.syntax.types import Array
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian_blocks import extents, loops
+from tapec.transforms.jacobian_strips import combined, product
 
 _ZERO = Const(0)
 # given the emitter of the innermost block, what the element belongs to, its subscripts, and its number
@@ -18,7 +19,7 @@ def count_of(out: Emitter, values: Sequence[Atom]) -> Atom:
     """How many elements there are in all."""
     total: Atom = Const(0)
     for value in values:
-        total = _plus(out, total, _size(out, extents(out, value)))
+        total = combined(out, "+", total, product(out, extents(out, value)))
     return total
 
 
@@ -32,37 +33,14 @@ def _visit_all(out: Emitter, value: Atom, visit: Visit, before: Atom) -> Atom:
     """Visit the elements of one of them, of which the first has the number `before`; the number after the last one."""
     if not isinstance(out.type_of(value), Array):
         visit(out, value, (), before)
-        return _plus(out, before, Const(1))
+        return combined(out, "+", before, Const(1))
     bounds = extents(out, value)
 
     def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
         place: Atom = Const(0)
         for bound, one in zip(bounds, index, strict=True):
-            place = _plus(inner, _times(inner, place, bound), one)
-        visit(inner, value, index, _plus(inner, before, place))
+            place = combined(inner, "+", combined(inner, "*", place, bound), one)
+        visit(inner, value, index, combined(inner, "+", before, place))
 
     loops(out, bounds, body)
-    return _plus(out, before, _size(out, bounds))
-
-
-def _size(out: Emitter, bounds: list[Atom]) -> Atom:
-    total: Atom = Const(1)
-    for bound in bounds:
-        total = _times(out, total, bound)
-    return total
-
-
-def _plus(out: Emitter, first: Atom, second: Atom) -> Atom:
-    if isinstance(first, Const) and isinstance(second, Const):
-        return Const(int(first.value or 0) + int(second.value or 0))
-    if first == Const(0):
-        return second
-    return first if second == Const(0) else out.let("place", Op("+", (first, second)), INT64)
-
-
-def _times(out: Emitter, first: Atom, second: Atom) -> Atom:
-    if Const(0) in (first, second):
-        return Const(0)
-    if first == Const(1):
-        return second
-    return first if second == Const(1) else out.let("place", Op("*", (first, second)), INT64)
+    return combined(out, "+", before, product(out, bounds))

@@ -48,6 +48,11 @@ def an_argument_that_moves_twice():
 
 
 @misuse
+def an_argument_with_two_vectors():
+    tapec.hvp(product, wrt=(0, "x"))
+
+
+@misuse
 def a_vector_for_two_arguments_in_the_order_of_scipy():
     tapec.hessp(product, wrt=(0, 1))
 
@@ -60,6 +65,21 @@ def a_product_with_arguments_by_name(x):
 @refused(1.0)
 def a_tangent_too_few(x):
     return tapec.jvp_fun(product, wrt=(0, 1))(x, y=x)[1]
+
+
+@refused(1.0)
+def an_inner_argument_with_two_tangents(x):
+    return tapec.jvp_fun(product, wrt=(0, -2))(x, x, x, x)[1]
+
+
+@refused(1.0)
+def an_inner_argument_with_two_vectors(x):
+    return tapec.hvp(product, wrt=(0, 0))(x, x, (x, x))[0]
+
+
+@refused(1.0)
+def a_tangent_of_no_argument(x):
+    return tapec.jvp_fun(product, wrt="z")(x, x, x)[1]
 
 
 @refused(1.0)

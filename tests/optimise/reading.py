@@ -81,6 +81,9 @@ def _stmt(stmt: ast.stmt, span: Span) -> Stmt | None:
             return Store(array, _index(index), _expr(value), True, span)  # type: ignore[arg-type]
         case ast.If(test=test, body=body, orelse=orelse):
             return If(_expr(test), _block(body, span), _block(orelse, span), span)  # type: ignore[arg-type]
+        case ast.For(iter=ast.Call(func=ast.Attribute(attr="checkpointed"), args=[range_, slots])):
+            loop = _stmt(ast.For(stmt.target, range_, stmt.body, []), span)
+            return replace(loop, slots=_expr(slots))  # type: ignore[type-var, arg-type]
         case ast.For(target=ast.Name(id=var), iter=ast.Call(args=args), body=body):
             bounds = [_expr(arg) for arg in args]
             start, stop, step = {

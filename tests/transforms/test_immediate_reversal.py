@@ -9,10 +9,12 @@ import numba
 import numpy as np
 import pytest
 
+import tapec
 from tapec.backend.jit import load
 from tapec.backend.signature import arguments
 from tapec.options import Options
 from tapec.pipeline import build
+from tests.oracles import check
 
 X = np.array([0.3, -1.2, 0.8, 2.0])
 
@@ -185,3 +187,22 @@ def test_the_gradient_is_the_same(f: Any):
     assert value == pytest.approx(f(X, 0.7), rel=1e-14)
     np.testing.assert_allclose(x_again, x_bar, rtol=1e-12, atol=1e-14)
     assert w_again == pytest.approx(w_bar, rel=1e-12)
+
+
+def grown(x, y):
+    s = x
+    while s < y:
+        s = s * s + x
+    return s
+
+
+def slopes(x, w):
+    """The reverse sweep of a derivative keeps numbers on a list of each iteration, whose adjoints are on another."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += tapec.grad(grown)(x[i] * x[i] + 1.0, 9.0) * w
+    return total
+
+
+def test_lists_of_an_iteration():
+    check(slopes, (X, 0.7))
