@@ -65,6 +65,12 @@ def check(change: Callable[[Function], Function], before: str, after: str, words
         assert printer.function(change(changed), quote=False) == textwrap.dedent(after).lstrip()
 
 
+def stays(change: Callable[[Function], Function], text: str) -> None:
+    """A pass leaves the program in `text` as it is."""
+    before = read(text)
+    assert printer.function(change(before), quote=False) == printer.function(before, quote=False)
+
+
 def _block(body: list[ast.stmt], span: Span) -> Block:
     return tuple(new for stmt in body if (new := _stmt(stmt, span)) is not None)
 
