@@ -12,7 +12,7 @@ KEPT = """
 def f(a, n, c, k, x):
     A_1 = {made}
     {before}
-    for i in range(n):
+    for i in range({rows}):
         for j in range(i):
             {body}
     {after}
@@ -21,6 +21,7 @@ def f(a, n, c, k, x):
 PLAIN = {
     "made": "np.empty((n, n))",
     "before": "x1 = x",
+    "rows": "n",
     "body": "t = a[j]\n            A_1[i, j] = t",
     "after": "y = A_1[0, 0]",
     "result": "y",
@@ -40,7 +41,7 @@ def test_a_record_tells_what_it_holds_where():
 @pytest.mark.parametrize(
     "other",
     [
-        {"body": "t = a[j]\n            i1 = i - 1\n            A_1[i1, j] = t"},
+        {"rows": "1, n", "body": "t = a[j]\n            i1 = i - 1\n            A_1[i1, j] = t"},
         {"body": "t = a[0]\n            A_1[j, i] = t"},
         {"before": "a_1 = a[1:]", "body": "t = a_1[j]\n            A_1[i, j] = t"},
         {"after": "a_1 = A_1[0]\n    y = a_1[0]"},
@@ -58,6 +59,9 @@ def test_other_records(other):
         {"body": "t = a[j]\n            A_1[0, j] = t"},
         {"body": "t = a[j]\n            i1 = i + j\n            A_1[i1, 0] = t"},
         {"body": "t = a[j]\n            i1 = i % 2\n            A_1[i1, j] = t"},
+        # -1 and the last one are one place
+        {"body": "t = a[j]\n            i1 = i - 2\n            A_1[i1, j] = t"},
+        {"body": "t = a[j]\n            i1 = i + k\n            A_1[i1, j] = t"},
         # something else is stored there
         {"before": "A_1[0, 0] = x"},
         {"body": "t = a[j]\n            A_1[i, j] += t"},
@@ -79,9 +83,8 @@ def test_other_arrays(other):
 
 
 def test_a_loop_of_unknown_iterations_tells_no_place():
-    text = "def f(a, c, x):\n    a_1 = np.empty(3)\n    while True:\n        t = a[0]\n        a_1[0] = t\n        if c:\n"
-    text += "            break\n    y = a_1[0]\n    return y\n"
-    assert ElementCopies(read(text)).found == []
+    looped = "while True:\n            t = a[0]\n            A_1[i, 0] = t\n            break"
+    assert records(body="x2 = x", before="for i in range(n):\n        " + looped) == []
 
 
 @pytest.mark.parametrize(
