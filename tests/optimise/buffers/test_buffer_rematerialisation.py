@@ -97,7 +97,11 @@ PLAIN = {
 
 @pytest.mark.parametrize(
     "other",
-    [{}, {"compute": "y = a[i]"}, {"compute": "x = a[i]\n        x1 = a_2[i]\n        y = x - x1", "before": "a_2 = a"}],
+    [
+        {},
+        {"compute": "y = a[i]"},
+        {"before": "a_2 = a", "compute": "x = a[i]\n        x1 = a_2[i]\n        y = x - x1"},
+    ],
     ids=str,
 )
 def test_values_stay(other):

@@ -54,7 +54,6 @@ COUNTED = [
     ("for i in range(n)", f"j1 = i * k\nj2 = j1 - 3\nfor j in range(j2, j1):\n    {ALL}"),
     ("for i in range(n)", f"c1 = i > k\nif c1:\n    for j in range(i):\n        {ALL}"),
     ("for i in range(n)", f"if c:\n    x = 1.0\nelse:\n    for j in range(k):\n        {ALL}"),
-    ("for i in range(n)", f"j1 = i % 2\nfor j in range(j1):\n    for k1 in range(j):\n        {ALL}\n    for k1 in range(i):\n        {ALL}"),
     ("for i in range(n)", f"for j in range(i, k):\n    for k1 in range(j, n):\n        {ALL}"),
     ("for i in range(n)", f"n1 = a.shape[0]\nfor j in range(n1):\n    {ALL}"),
 ]

@@ -67,7 +67,9 @@ def test_a_box_along_the_whole_axis_leaves_nothing():
     assert borders.rim("a", "a_new", [edge], None) == []
 
 
-@pytest.mark.parametrize("box", [((1, 4), (2, 5)), ((0, 6), (1, 2)), ((0, 2), (0, 6)), ((3, 3), (1, 5)), ((0, 0), (0, 0))])
+@pytest.mark.parametrize(
+    "box", [((1, 4), (2, 5)), ((0, 6), (1, 2)), ((0, 2), (0, 6)), ((3, 3), (1, 5)), ((0, 0), (0, 0))]
+)
 def test_what_a_box_leaves_of_a_matrix(box):
     function, borders = writer(MATRICES)
     edges = [Border(Const(first), Const(behind), Const(6)) for first, behind in box]

@@ -67,7 +67,7 @@ def test_other_records(other):
         {"body": "t = a[j]\n            A_1[i, j] += t"},
         {"body": "t = x * x\n            A_1[i, j] = t"},
         {"body": "t = A_1[0, j]\n            A_1[i, j] = t"},
-        {"body": "if c:\n                t = a[j]\n            else:\n                t = x\n            A_1[i, j] = t"},
+        {"body": "t = x\n            if c:\n                t = a[j]\n            A_1[i, j] = t"},
         {"made": "np.zeros((n, n))"},
         {"before": "while True:\n        A_1 = np.empty((n, n))\n        break"},
         # nobody reads it, or somebody all of it, or under another name
