@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from tapec.optimise.buffers.privatisation import privatise
-from tapec.syntax.core import Assign, Block, For, Stmt, Store, map_blocks, walk
+from tapec.syntax.core import For
 from tests.optimise.comparison import keeps_values
-from tests.optimise.reading import check, read, stays
+from tests.optimise.reading import check, open_axes, opened, read, stays
 
 
 def test_a_scratch_array_is_made_in_the_iteration_that_uses_it():
@@ -227,16 +225,5 @@ def test_values_stay(use):
 
 
 def test_subscripts_of_a_row_stay_open_that_were_open_in_the_array():
-    def opened(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Store) and stmt.array == "A_1":
-            return replace(stmt, span=replace(stmt.span, open=(0, 1)))
-        return map_blocks(stmt, block)
-
-    def block(stmts: Block) -> Block:
-        return tuple(map(opened, stmts))
-
-    function = read(ROWS.format(**OF_AN_ITERATION))
-    changed = privatise(replace(function, body=block(function.body)))
-    (store,) = (stmt for stmt in walk(changed.body) if isinstance(stmt, Store))
-    assert store.span is not None and (len(store.index), store.span.open) == (1, (0,))
-    assert not any(isinstance(stmt, Assign) and stmt.target == "A_1" for stmt in changed.body)
+    changed = privatise(opened(read(ROWS.format(**OF_AN_ITERATION)), A_1=(0, 1)))
+    assert open_axes(changed, "A_1") == [(0,), (0,)]

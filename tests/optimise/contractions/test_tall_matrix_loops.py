@@ -15,7 +15,7 @@ from tapec.optimise.loops.loop_interchange import Interchange
 from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import Assign, For, Function, Name, Op, walk
 from tests.optimise.comparison import close, run
-from tests.optimise.reading import read
+from tests.optimise.reading import open_axes, opened, read
 
 PROGRAM = """
 def f(A, W, n, k):
@@ -27,9 +27,9 @@ def f(A, W, n, k):
 NEST = "for i in range(n):\n        for j in range(3):\n            y = A[i, j]\n            C[i, j] = y"
 
 
-def turned(text: str, *matrices: str) -> tuple[Function, Function]:
-    """A program, and the one with some of its matrices in transpose."""
-    function = read(text)
+def turned(text: str, *matrices: str, **axes: tuple[int, ...]) -> tuple[Function, Function]:
+    """A program, and the one with some of its matrices in transpose; `axes` are open."""
+    function = opened(read(text), **axes)
     iterations, fresh = Iterations(function), Fresh(function.types)
     made = {s.target: s for s in function.body if isinstance(s, Assign) and s.target in matrices}
     views = {s.target: s.value.args[0].id for s in function.body if isinstance(s, Assign) and isinstance(s.value, Op)
@@ -76,12 +76,5 @@ def test_nests_go_along_the_columns():
 @pytest.mark.parametrize("statement", ["C[i, j] = 2.0", "y = C[i, j]"])
 def test_open_axes_change_places(statement):
     text = PROGRAM.format(nest=NEST.replace("y = A[i, j]\n            C[i, j] = y", statement), after="x = 1.0")
-    function = read(text)
-    loop = next(stmt for stmt in function.body if isinstance(stmt, For))
-    (access,) = loop.body[0].body  # type: ignore[union-attr]
-    marked = replace(access, span=replace(access.span, open=(0,)))
-    iterations, fresh = Iterations(function), Fresh(function.types)
-    group = TallMatrices(Name("n"), {"C": function.body[0]}, nests=[loop])  # type: ignore[dict-item]
-    worker = InTranspose(group, {"C": "D"}, Nests(iterations), Interchange(iterations, fresh), fresh)
-    found = worker.element(marked)
-    assert found.span is not None and found.span.open == (1,)
+    _, after = turned(text, "C", C=(0,))
+    assert open_axes(after, "C_columns") == [(1,)]

@@ -12,29 +12,26 @@ import tapec
 import tapec_runtime
 from tapec.backend import printer
 from tapec.optimise.simplify.index_tests import add_index_tests
-from tapec.syntax.core import Block, For, Function, Stmt, element_of, map_blocks
+from tapec.syntax.core import For, Function, Stmt, element_of, map_blocks
 from tests.optimise.comparison import identical, run
-from tests.optimise.reading import read
+from tests.optimise.reading import opened, read
 from tests.oracles import interpreted
 
 
 def marked(text: str, threads: bool = False, **numbers: int) -> Function:
     """A program whose accesses to the adjoint, and to arrays with `numbers`, are open along their first axis."""
+    arrays = dict.fromkeys(("a_bar", *numbers), (0,))
 
     def changed(stmt: Stmt) -> Stmt:
         array, _ = element_of(stmt) or ("", ())
-        if array == "a_bar" or array in numbers:
-            assert stmt.span is not None
-            stmt = replace(stmt, span=replace(stmt.span, text="y = a[k]", open=(0,), tested=numbers.get(array, 0)))
+        if array in arrays and stmt.span is not None:
+            stmt = replace(stmt, span=replace(stmt.span, text="y = a[k]", tested=numbers.get(array, 0)))
         if isinstance(stmt, For) and threads:
             stmt = replace(stmt, parallel=True)
-        return map_blocks(stmt, block)
+        return map_blocks(stmt, lambda block: tuple(map(changed, block)))
 
-    def block(stmts: Block) -> Block:
-        return tuple(map(changed, stmts))
-
-    function = read(text)
-    return replace(function, body=block(function.body))
+    function = opened(read(text), **arrays)
+    return replace(function, body=tuple(map(changed, function.body)))
 
 
 SCATTER = """
