@@ -433,6 +433,13 @@ def turned(span: Span | None, rank: int) -> Span | None:
     return replace(span, open=tuple(sorted(places.get(axis, axis) for axis in span.open)))
 
 
+def of_row(span: Span | None) -> Span | None:
+    """The place of an access to a row that was one to the whole array, with its open axes: all but the first one."""
+    if span is None or not span.open:
+        return span
+    return replace(span, open=tuple(axis - 1 for axis in span.open if axis))
+
+
 def implies(first: tuple[Sum, ...], second: tuple[Sum, ...], known: list[Sum]) -> bool:
     """Whether, where all of some sums are zero or more, all of others are."""
     return all(contradict([sum_.times(-1).plus(_ONE, -1), *first, *known]) for sum_ in second)

@@ -131,8 +131,10 @@ class _Jacobian:
     ) -> None:
         self.examples = examples
         self.fuse = fuse
-        # the first run tests subscripts for all others
-        function = with_guards(function, sources, targets_of(function, shared=False, outputs=None))
+        # by columns, tangents are loaded where the function loads, which may be dropped itself
+        self.rows_alone = mode == "reverse" or (mode == "auto" and not _returns_arrays(function))
+        targets = targets_of(function, shared=False, outputs=None)
+        function = with_guards(function, sources, targets, reads=not self.rows_alone)
         self.function = function = on_copies(function, constants)
         self.sources, self.constants, self.mode, self.span = sources, constants, mode, function.leaving.span
         types = dict(function.types)
@@ -149,9 +151,8 @@ class _Jacobian:
             self.ran = True
         numbers_out = not any(isinstance(out.type_of(value), Array) for value in self.values)
         numbers_in = not any(isinstance(out.types[source], Array) for source in self.sources)
-        by_rows = self.mode == "reverse" or (self.mode == "auto" and numbers_out)
-        columns = None if by_rows else self.columns()
-        if by_rows or columns is None:
+        columns = None if self.rows_alone else self.columns()
+        if columns is None:
             blocks = self.single_row() if numbers_out and len(self.values) == 1 else self.common(True, None)
         elif numbers_in and len(self.sources) == 1:
             blocks = self.single_column()
@@ -366,6 +367,12 @@ class _Jacobian:
                     reason="the function runs once for each row or column, and each run would draw other numbers",
                     hint="draw before the function and pass the numbers as an argument",
                 )
+
+
+def _returns_arrays(function: Function) -> bool:
+    """Whether a float result is an array."""
+    types = (function.types[value.id] for value in function.results if isinstance(value, Name))
+    return any(isinstance(type_, Array) and type_.is_float for type_ in types)
 
 
 def linear_row(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Row | None:

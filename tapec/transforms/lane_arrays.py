@@ -48,7 +48,11 @@ class LaneArrays(LaneLoops):
     def tested(self, array: str, span: Span | None) -> Span | None:
         """Where the subscripts of an element, or view, of an array's tangent come from, with the axes to be tested."""
         type_ = self.types[array]
-        if span is None or not span.open or not isinstance(type_, Array) or not by_columns(type_):
+        if span is None or not span.open or not isinstance(type_, Array):
+            return span
+        if array in self.leading:
+            return replace(span, open=tuple(axis + 1 for axis in span.open))
+        if not by_columns(type_):
             return span
         return replace(span, open=tuple(type_.ndim - 1 - axis for axis in span.open))
 
@@ -153,7 +157,8 @@ class LaneArrays(LaneLoops):
                 subs.pop()
         kind = subscript_type(emitter.types[dot.id], subs)
         span = emitter.span
-        emitter.span = self.tested(owner.id, span) if by_columns(order_of) else span
+        if by_columns(order_of) or owner.id in self.leading:
+            emitter.span = self.tested(owner.id, span)
         seen = emitter.let(f"{target}_dot", Op("view", (dot, *subs)), kind)
         emitter.span = span
         # what is left of an array in the order of columns is in that order

@@ -16,6 +16,7 @@ from tapec.backend.signature import arguments
 from tapec.options import Options
 from tapec.pipeline import Program, build
 from tapec.syntax.core import Function
+from tests.optimise.reading import read
 from tests.oracles import Args, clone, leaves
 
 
@@ -98,3 +99,14 @@ def check_passes(
         assert identical(expected, got), f"{change.__name__}\n{texts}\n{expected}\n{got}"
         core = changed
     return core
+
+
+def keeps_values(change: Callable[[Function], Function], text: str, *cases: Args) -> None:
+    """A pass changes the program in `text`, and what it makes computes the same from some arguments, bit by bit."""
+    before = read(text)
+    after = change(before)
+    texts = [printer.function(one, quote=False) for one in (before, after)]
+    assert texts[0] != texts[1], texts[0]
+    for args in cases:
+        expected, got = run(before, args), run(after, args)
+        assert identical(expected, got), "\n".join((*texts, f"{args}", f"{expected}", f"{got}"))

@@ -33,6 +33,9 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     distinct,
+    element_of,
+    map_blocks,
+    walk,
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Stack, Type
 
@@ -63,6 +66,30 @@ def check(change: Callable[[Function], Function], before: str, after: str, words
     if again:
         changed = replace(changed, body=distinct(changed.body))
         assert printer.function(change(changed), quote=False) == textwrap.dedent(after).lstrip()
+
+
+def stays(change: Callable[[Function], Function], text: str) -> None:
+    """A pass leaves the program in `text` as it is."""
+    before = read(text)
+    assert printer.function(change(before), quote=False) == printer.function(before, quote=False)
+
+
+def opened(function: Function, **axes: tuple[int, ...]) -> Function:
+    """A program whose accesses to elements of some arrays are marked: these axes are open."""
+
+    def changed(stmt: Stmt) -> Stmt:
+        array, _ = element_of(stmt) or ("", ())
+        if array in axes and isinstance(stmt, Assign | Store) and stmt.span is not None:
+            return replace(stmt, span=replace(stmt.span, open=axes[array]))
+        return map_blocks(stmt, lambda block: tuple(map(changed, block)))
+
+    return replace(function, body=tuple(map(changed, function.body)))
+
+
+def open_axes(function: Function, array: str) -> list[tuple[int, ...]]:
+    """The open axes of each access to elements of an array."""
+    accesses = (stmt for stmt in walk(function.body) if (element_of(stmt) or ("",))[0] == array)
+    return [stmt.span.open for stmt in accesses if stmt.span is not None]
 
 
 def _block(body: list[ast.stmt], span: Span) -> Block:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.buffers.allocation_hoisting import hoist_allocations
 from tapec.optimise.loops.loop_distribution import distribute
 from tapec.optimise.loops.loop_reversal import reverse_loops
 from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
@@ -240,106 +239,6 @@ def f(a, n, k, y):
         a[k] += y
     return y
 """,
-    )
-
-
-def test_an_allocation_leaves_the_loop():
-    check(
-        hoist_allocations,
-        before="""
-        def f(a, n, y):
-            for k in range(n):
-                n_1 = a.shape[0]
-                a_1 = np.empty(n_1)
-                a_1[0] = y
-                t = a_1[0]
-                a[k] = t
-            return y
-        """,
-        after="""
-        def f(a, n, y):
-            n_1 = a.shape[0]
-            a_1 = np.empty(n_1)
-            for k in range(n):
-                a_1[0] = y
-                t = a_1[0]
-                a[k] = t
-            return y
-        """,
-    )
-
-
-def test_memory_that_outlives_its_iteration_is_made_anew():
-    same(
-        hoist_allocations,
-        """
-        def f(a, n, y):
-            a_2 = a
-            for k in range(n):
-                a_1 = np.empty(3)
-                a_1[0] = y
-                a_2 = a_1
-            return a_2
-        """,
-    )
-
-
-def test_an_allocation_that_may_raise_raises_in_the_iteration():
-    check(
-        hoist_allocations,
-        before="""
-        def f(a, n, y):
-            for k in range(n):
-                n_1 = n - 2
-                a_1 = np.empty(n_1)
-                a_2 = np.empty(n_1)
-                a_1[0] = y
-                a_2[0] = y
-            return y
-        """,
-        after="""
-        def f(a, n, y):
-            n_1 = n - 2
-            n_2 = max(n_1, 0)
-            a_1 = np.empty(n_2)
-            a_2 = np.empty(n_2)
-            for k in range(n):
-                t = n_1 < 0
-                if t:
-                    raise ValueError("negative dimensions not allowed")
-                a_1[0] = y
-                a_2[0] = y
-            return y
-        """,
-    )
-
-
-def test_zeros_that_leave_the_loop_are_set_in_the_iteration():
-    check(
-        hoist_allocations,
-        before="""
-        def f(a, n, y):
-            n_1 = a.shape[0]
-            for k in range(n):
-                A = np.zeros((n_1, 3))
-                A[0, 0] += y
-                t = A[0, 1]
-                a[k] = t
-            return y
-        """,
-        after="""
-        def f(a, n, y):
-            n_1 = a.shape[0]
-            A = np.empty((n_1, 3))
-            for k in range(n):
-                for i in range(n_1):
-                    for i_1 in range(3):
-                        A[i, i_1] = 0.0
-                A[0, 0] += y
-                t = A[0, 1]
-                a[k] = t
-            return y
-        """,
     )
 
 

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from tapec.analyses.facts import facts
 from tapec.optimise.buffers.largest_extent import Largest
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.identities import nonnegative
+from tapec.optimise.simplify.liveness import Liveness
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
@@ -65,6 +67,7 @@ class _Hoist:
         known = facts(function)
         self.aliases, self.members = known.aliases, known.members
         self.largest = Largest(function, self.fresh)
+        self.function = function
         self.definitions: dict[str, Expr | None] = {}
         for stmt in walk(function.body):
             for name in writes(stmt):
@@ -96,7 +99,7 @@ class _Hoist:
             if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or not self.makes(stmt):
                 continue
             own = self.members[self.aliases.find(stmt.target)]
-            if own <= inside and self.definitions.get(stmt.target) is not None:
+            if own <= inside and self.definitions.get(stmt.target) is not None and not self.handed_on(own, loop):
                 needed = self.extents(stmt.value.args[1:], inside, at_top)
                 if needed is not None:
                     moved |= {one.key: (one,) for one in needed}
@@ -113,6 +116,14 @@ class _Hoist:
                 remark(stmt.span, "allocation_hoisting", "`{0}` is allocated once", why, *about)
         before = [one for stmt in loop.body for one in moved.get(stmt.key, ())]
         return before, dict.fromkeys(moved, ()) | instead
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        return Liveness(self.function)
+
+    def handed_on(self, names: set[str], loop: For | Loop) -> bool:
+        """Whether an iteration may read one of some names before it sets it: an earlier one has, then."""
+        return bool(self.liveness.head[loop.key] & self.liveness.names.mask(names))
 
     def makes(self, stmt: Assign) -> bool:
         """Whether a statement makes an array of any numbers, or of zeros."""

@@ -85,10 +85,11 @@ class _Joined(Rewriter):
         value = side[copies[0]].value  # type: ignore[union-attr]
         if not isinstance(value, Name) or not any(value.id in writes(stmt) for stmt in side):
             return None
-        after = _mentions(side[copies[0] + 1 :])
-        own = _mentions(side)[value.id] == self.mentions[value.id] and after[value.id] == 0
+        inside, after = _mentions(side), _mentions(side[copies[0] + 1 :])
+        own = inside[value.id] == self.mentions[value.id] and after[value.id] == 0
         shared = any(stmt is not side[copies[0]] and _hands_on(stmt, value.id) for stmt in walk(side))
-        return value.id if own and after[name] == 0 and not shared else None
+        # the side may read what the name stands for since an earlier iteration
+        return value.id if own and inside[name] == 1 and not shared else None
 
 
 def joined(branch: If, target: str, extents: tuple[int, ...], fresh: Fresh) -> tuple[Assign, If]:

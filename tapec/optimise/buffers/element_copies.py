@@ -93,9 +93,12 @@ class ElementCopies:
         loops = self.loops(self.scopes.of[store.key])
         if index is None or places is None or loops is None:
             return None
-        # each place is written once: each loop has an axis
+        # each place is written once: each loop has an axis, and no subscript counts from the end
         counted = {name_of(sum_) for sum_ in index}
+        here = self.scopes.of[store.key]
         if not all(loop.var in counted for loop in loops):
+            return None
+        if not all(self.integers.never_negative(sum_, here) for sum_ in index):
             return None
         return ElementCopy(buffer, store, index, load, array, places, loops)
 

@@ -26,6 +26,7 @@ from dataclasses import replace
 
 from tapec.analyses.definite_writes import DefiniteWrites
 from tapec.analyses.facts import Facts, facts
+from tapec.analyses.index_ranges import of_row
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
 from tapec.remarks import Named, remark
@@ -47,9 +48,11 @@ from tapec.syntax.core import (
     distinct,
     ends_in_error,
     map_blocks,
+    names_in,
     reads,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.types import Array
 
@@ -76,6 +79,8 @@ def privatise(function: Function, _constants: frozenset[str] = frozenset()) -> F
         if made.target in reads(loop):
             continue
         dtype, *extents = made.value.args
+        if not written_in(function.body[place : others[0] + 1]).isdisjoint(names_in(made.value)):
+            continue
         own, iteration, why = None, loop.body, "every iteration of {1} writes all of it before it reads any"
         if _own_rows(made.target, loop, extents):
             type_ = types[made.target]
@@ -145,9 +150,9 @@ def _rows(array: str, block: Block) -> Block:
         if (index := _index(stmt, array)) is None:
             return map_blocks(stmt, lambda body: _rows(array, body))
         if isinstance(stmt, Store):
-            return replace(stmt, index=stmt.index[1:])
+            return replace(stmt, index=stmt.index[1:], span=of_row(stmt.span))
         assert isinstance(stmt, Assign)
-        return replace(stmt, value=Op("load", (Name(array), *index[1:])))
+        return replace(stmt, value=Op("load", (Name(array), *index[1:])), span=of_row(stmt.span))
 
     return tuple(map(changed, block))
 

@@ -72,8 +72,8 @@ class ArrayList:
 
 
 def array_lists(function: Function, where: Scopes) -> list[ArrayList]:
-    """Those that are used in no other way, and whose arrays a loop's iteration makes by `empty` and keeps under one
-    name.
+    """Those that are used in no other way, and whose arrays a loop's iteration makes by `empty`, keeps under one name
+    and puts on no other list.
     """
     stmts = list(walk(function.body))
     sets = Counter(name for stmt in stmts for name in writes(stmt))
@@ -95,6 +95,7 @@ def array_lists(function: Function, where: Scopes) -> list[ArrayList]:
                 other |= {value.id} if isinstance(value, Name) else set()
             case _:
                 other.update(name for name in reads(stmt) if isinstance(function.types.get(name), Stack))
+    held = Counter(put.value.id for pushed in puts.values() for put in pushed if isinstance(put.value, Name))
     found: list[ArrayList] = []
     for stack, first in begun.items():
         type_ = function.types[stack]
@@ -103,6 +104,8 @@ def array_lists(function: Function, where: Scopes) -> list[ArrayList]:
             continue
         (put,), (take,) = pushed, taken
         if not isinstance(type_, Stack) or not isinstance(type_.element, Array) or not isinstance(put.value, Name):
+            continue
+        if held[put.value.id] != 1:
             continue
         array = made.get(put.value.id)
         if array is None or sets[put.value.id] != 1 or sets[take.target] != 1:

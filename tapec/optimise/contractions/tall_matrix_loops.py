@@ -102,7 +102,7 @@ class InTranspose:
                 assert isinstance(first, Name | Const) and isinstance(second, Name | Const)
                 return replace(stmt, array=self.names[array], index=(second, first), span=turned(stmt.span, 2))
             assert isinstance(stmt, Assign)
-            return replace(stmt, value=Op("load", (Name(self.names[array]), second, first)))
+            return replace(stmt, value=Op("load", (Name(self.names[array]), second, first)), span=turned(stmt.span, 2))
         return map_blocks(stmt, lambda block: tuple(map(self.element, block)))
 
     def itself(self, factor: Expr, out: list[Stmt], near: Assign) -> Expr:

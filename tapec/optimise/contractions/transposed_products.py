@@ -131,5 +131,6 @@ class _Turned:
                 return replace(stmt, array=self.turned[array], index=(j, i), span=turned(stmt.span, 2))
             case Assign(value=Op(fn="load", args=(Name(id=array), i, j))):
                 # the product has been turned itself
-                return replace(stmt, value=Op("load", (Name(self.turned.get(array, array)), j, i)))
+                load = Op("load", (Name(self.turned.get(array, array)), j, i))
+                return replace(stmt, value=load, span=turned(stmt.span, 2))
         return stmt

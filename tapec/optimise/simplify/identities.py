@@ -314,4 +314,7 @@ def _shift(op: Op, facts: OperandFacts) -> Expr | None:
     total = (offset.value if inner.fn == "+" else -offset.value) + (second.value if op.fn == "+" else -second.value)
     if total == 0:
         return base
+    if abs(total) > _LARGEST_INT:
+        # a literal that no machine integer is
+        return None
     return Op("+", (base, Const(total))) if total > 0 else Op("-", (base, Const(-total)))

@@ -47,7 +47,7 @@ from tapec.transforms.index_guards import Guards, error, inserted
 
 def add_index_tests(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such tests; see the module."""
-    if not any(map(is_open, walk(function.body))):
+    if not any(stmt.span is not None and stmt.span.open for stmt in walk(function.body)):
         return function
     function = replace(function, body=distinct(function.body))
     worker = _Tests(function)

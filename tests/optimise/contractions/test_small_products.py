@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.buffers.array_phis import copy_array_phis
 from tapec.optimise.contractions.small_products import write_out_products
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
@@ -304,74 +303,6 @@ def test_a_matrix_that_is_multiplied_again_and_again_keeps_its_extents(rng):
         check_derivative(chain, (rng.normal(size=4),))
     text = tapec.emit(chain, signature="f8[::1]")
     assert "np.dot" not in text and "stack" not in text
-
-
-def test_elements_are_copied_where_branches_join():
-    check(
-        copy_array_phis,
-        before="""
-        def f(c, x, y):
-            if c:
-                a_1 = np.empty(1)
-                a_1[0] = x
-                a = a_1
-            else:
-                a_2 = np.empty(1)
-                a_2[0] = y
-                a = a_2
-            z = a[0]
-            return z
-        """,
-        after="""
-        def f(c, x, y):
-            a = np.empty(1)
-            if c:
-                a_1 = np.empty(1)
-                a_1[0] = x
-                t = a_1[0]
-                a[0] = t
-            else:
-                a_2 = np.empty(1)
-                a_2[0] = y
-                t_1 = a_2[0]
-                a[0] = t_1
-            z = a[0]
-            return z
-        """,
-    )
-
-
-def test_an_array_that_something_else_uses_is_not_copied():
-    text = """
-        def f(c, x, y):
-            a_1 = np.empty(1)
-            a_1[0] = x
-            if c:
-                a = a_1
-            else:
-                a_2 = np.empty(1)
-                a_2[0] = y
-                a = a_2
-            a[0] = 3.0
-            z = a_1[0]
-            return z
-        """
-    check(copy_array_phis, text, text)
-
-
-def test_extents_that_differ_are_not_joined():
-    text = """
-        def f(c, x, y):
-            if c:
-                a_1 = np.empty(1)
-                a = a_1
-            else:
-                a_2 = np.empty(2)
-                a = a_2
-            z = a[0]
-            return z
-        """
-    check(copy_array_phis, text, text)
 
 
 def turned(x, way):

@@ -9,7 +9,7 @@ import pytest
 
 import tapec
 from tapec.optimise.contractions.transposed_products import transpose_products
-from tests.optimise.reading import check
+from tests.optimise.reading import check, open_axes, opened, read
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
 
@@ -52,6 +52,11 @@ def test_a_product_is_turned(body, names):
     turned = body.replace("V[i, j]", "W[j, i]").replace("P[i, j]", "P[j, i]")
     first, second = names
     check(transpose_products, program(body), TURNED.format(body=turned, first=first, second=second))
+
+
+def test_open_axes_change_places():
+    changed = transpose_products(opened(read(program(LONG)), V=(0,), P=(1,)))
+    assert open_axes(changed, "W") == [(1,), (1,)] and open_axes(changed, "P") == [(0,)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.buffers.buffer_rematerialisation import rematerialise_buffers
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
@@ -92,66 +91,6 @@ def test_a_counter_of_a_loop_that_may_end_early_stays():
                 k_1 = k + 1
                 k = k_1
             return k
-        """,
-    )
-
-
-def test_an_element_is_computed_again():
-    check(
-        rematerialise_buffers,
-        before="""
-        def f(a, a_1, a_2, n, w):
-            a_3 = np.empty(n)
-            for i in range(n):
-                x = a[i]
-                y = x * w
-                a_3[i] = y
-            for j in range(n):
-                for k in range(j, n):
-                    z = a_3[j]
-                    a_1[k] += z
-            return w
-        """,
-        after="""
-        def f(a, a_1, a_2, n, w):
-            a_3 = np.empty(n)
-            for i in range(n):
-                x = a[i]
-                y = x * w
-                a_3[i] = y
-            for j in range(n):
-                x_1 = a[j]
-                y_1 = x_1 * w
-                for k in range(j, n):
-                    a_1[k] += y_1
-            return w
-        """,
-    )
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        "a[i] = w",  # what it is computed from changes
-        "t = a_3[0]",  # another use than in a loop over all of it
-        "t = math.exp(w)\n                a_3[j] = t",  # filled twice
-    ],
-)
-def test_an_array_that_may_hold_something_else_stays(use):
-    same(
-        rematerialise_buffers,
-        f"""
-        def f(a, a_1, i, n, w):
-            a_3 = np.empty(n)
-            for j in range(n):
-                x = a[j]
-                y = x * w
-                a_3[j] = y
-                {use}
-            for k in range(n):
-                z = a_3[k]
-                a_1[k] += z
-            return w
         """,
     )
 
