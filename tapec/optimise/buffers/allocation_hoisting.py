@@ -23,10 +23,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from tapec.analyses.facts import facts
+from tapec.analyses.liveness import Liveness
 from tapec.optimise.buffers.largest_extent import Largest
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.simplify.identities import nonnegative
-from tapec.optimise.simplify.liveness import Liveness
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tapec.optimise.simplify.liveness import Liveness
+from tapec.analyses.liveness import Liveness
 from tapec.syntax.core import For, Loop, walk
 from tests.optimise.reading import read
 
