@@ -50,6 +50,7 @@ from tapec.frontend.iteration.generators import collected
 from tapec.frontend.iteration.sequences import known_items
 from tapec.frontend.library import argument_binding, argument_checks, complex_calls, distributions, ufuncs
 from tapec.frontend.library.text_methods import text_method
+from tapec.frontend.operations import python_errors
 from tapec.frontend.operations.elementwise import repeated_first
 from tapec.frontend.operations.opaque_calls import opaque_call
 from tapec.frontend.operations.registered_derivatives import lowering_of
@@ -176,6 +177,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_library(ev, FORMS[dotted], args, kwargs, node)
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
+        if getattr(obj, "__module__", None) == "math":
+            python_errors.check(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     if (found := distributions.call(ev, obj, args, kwargs, node)) is not None:
         return found

@@ -1,7 +1,7 @@
 """Arguments of functions that are not inlined, where the function's own signature has them.
 
-A handler takes what a function needs by position, so that arguments given by name are put in their places.  Functions of
-our library take the options that they know by name: what NumPy takes by position beyond that gets its name.
+A handler takes what a function needs by position, so that arguments given by name are put in their places.  Functions
+of our library take the options that they know by name: what NumPy takes by position beyond that gets its name.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def in_place(
 
 
 def by_name(theirs: Any, ours: Callable[..., Any], args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Options of a function of NumPy by name; those that ours does not know are left out where they have their defaults.
+    """Options of a function of NumPy by name; those that ours does not know are left out if they have their defaults.
 
     theirs  the function of NumPy
     ours    the one of our library that stands for it

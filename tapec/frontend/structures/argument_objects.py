@@ -34,7 +34,7 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     if attr == "__class__":
         return Static(cls)
     found = inspect.getattr_static(cls, attr, _ABSENT)
-    if hasattr(type(found), "__set__"):
+    if hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
         return of_class(ev, owner, cls, found, attr, node)
     if attr in owner.cls.object_names:
         return owner.items[owner.cls.object_names.index(attr)]
@@ -58,10 +58,22 @@ def _mangled(owner: Record, attr: str) -> str:
 def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any) -> Value:
     """`super().attr`."""
     owner = value.owner
-    mro = (owner.cls.object_class if isinstance(owner, Record) else type(owner.obj)).__mro__  # type: ignore[attr-defined]
+    if isinstance(owner, Record):
+        cls: Any = owner.cls.object_class
+    else:
+        assert isinstance(owner, Static)
+        cls = owner.obj if isinstance(owner.obj, type) else type(owner.obj)
+    mro = cls.__mro__
     for base in mro[mro.index(value.cls) + 1 :]:
         if attr in vars(base):
-            return of_class(ev, owner, base, vars(base)[attr], attr, node)
+            found = vars(base)[attr]
+            if isinstance(found, classmethod):
+                # of the class, or of the object's class, not of the one above it that has the method
+                ev.reads[base, attr] = getattr(base, attr)
+                return Partial(Static(found.__func__), (Static(cls),), {})
+            if cls is getattr(owner, "obj", None) and isinstance(found, types.FunctionType):
+                return ev.get_attribute(Static(base), attr, node)
+            return of_class(ev, owner, base, found, attr, node)
     ev.fail(UndefinedName, f"no class above {value.cls.__qualname__} has an attribute `{attr}`", node)
 
 
@@ -96,9 +108,9 @@ def has(record: Record, attr: str) -> bool:
 def _super(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     first = [arg.id for arg in ev.frame.source.node.args.args[:1]]
     cls, owner = args if args else (ev.frame.names("__class__"), ev.frame.env.get(*first) if first else None)
-    known = isinstance(owner, Record) or (isinstance(owner, Static) and not isinstance(owner.obj, type))
+    known = isinstance(owner, Record | Static)
     if not isinstance(cls, Static) or not known:
-        ev.fail(UnsupportedSyntax, "`super` is for methods of objects", node)
+        ev.fail(UnsupportedSyntax, "`super` is for methods of objects and classes", node)
     assert owner is not None
     return ParentAttributes(cls.obj, owner)
 
