@@ -29,8 +29,6 @@ class ParentAttributes(Value):
 def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     """`owner.attr`: a property of its class, what the object holds, or a method, as Python looks them up."""
     cls = owner.cls.object_class
-    if attr.startswith("__") and not attr.endswith("__"):
-        attr = _mangled(owner, attr)
     if attr == "__class__":
         return Static(cls)
     found = inspect.getattr_static(cls, attr, _ABSENT)
@@ -46,13 +44,6 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     if found is _ABSENT:
         ev.fail(UndefinedName, f"an object of {cls.__qualname__} has no attribute `{attr}`", node)
     return of_class(ev, owner, cls, found, attr, node)
-
-
-def _mangled(owner: Record, attr: str) -> str:
-    """The attribute that `__attr` is in a method, which is called after one of the classes."""
-    names = [f"_{one.__name__.lstrip('_')}{attr}" for one in owner.cls.object_class.__mro__]
-    found = [name for name in names if has(owner, name)]
-    return found[0] if len(found) == 1 else attr
 
 
 def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any) -> Value:
