@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
-import itertools
 import linecache
 import types
 from collections.abc import Callable, Sequence
@@ -11,8 +11,6 @@ from typing import Any
 
 from tapec.errors import UnsupportedType
 from tapec.frontend.source.function_source import parameters
-
-_serial = itertools.count(1)
 
 
 def signature_function(
@@ -85,7 +83,8 @@ def written(called: Any, carrier: Any, heads: list[str], passed: list[str], name
 
 def from_text(name: str, text: str, namespace: dict[str, Any]) -> Any:
     """The function that a text defines under a name; its source is found as that of other functions is."""
-    file = f"<call of {name} {next(_serial)}>"
+    # the same text is in one file, however often it is needed
+    file = f"<call of {name} {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), namespace)
     return namespace[name]

@@ -63,10 +63,23 @@ def sharing(function: types.FunctionType) -> types.FunctionType | None:
     """
     if _key_of(function) is None:
         return None
+    if (rule := rule_of(function)) is not None:
+        parts = [sharing(one) if isinstance(one, types.FunctionType) else None for one in rule.rule_parts]
+        return None if None in parts else canonical(function)
     holds = function.__closure__ or function.__defaults__ or function.__kwdefaults__ or vars(function)
     anew = "<" in function.__qualname__
     found: types.FunctionType = canonical(function) if anew and not holds else function
     return found
+
+
+def rule_of(value: Any) -> Any:
+    """What a function with a derivative of its own calls: it has a `decorator`, and the functions that it was given.
+
+    None for other values.
+    """
+    if isinstance(value, types.FunctionType):
+        value = getattr(vars(value).get("__tapec_lower__"), "__self__", None)
+    return value if hasattr(value, "rule_parts") else None
 
 
 def _key_of(value: Any) -> Any:
@@ -97,6 +110,8 @@ def key_of(value: Any, around: tuple[int, ...] = ()) -> Any:
             except ValueError:  # nothing is bound to it yet
                 raise Unlike from None
             defaults = tuple(map(inside, value.__defaults__ or ())), named(value.__kwdefaults__ or {})
+            if (rule := rule_of(value)) is not None:
+                return "rule", rule.decorator, tuple(map(inside, rule.rule_parts)), defaults
             return "function", value.__code__, id(value.__globals__), cells, defaults, named(vars(value))
         case functools.partial():
             return "partial", inside(value.func), tuple(map(inside, value.args)), named(value.keywords)

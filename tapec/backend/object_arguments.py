@@ -39,7 +39,9 @@ def is_object(value: Any) -> bool:
     read_plainly: Any = cls.__getattribute__
     if read_plainly is not object.__getattribute__ or hasattr(cls, "__getattr__"):
         return False
-    return dataclasses.is_dataclass(cls) or (hasattr(value, "__dict__") and made_plainly is object.__new__)
+    if dataclasses.is_dataclass(cls):
+        return True
+    return made_plainly is object.__new__ and (hasattr(value, "__dict__") or bool(_slots(cls)))
 
 
 def plain(value: Any, label: str, item: Any) -> Any:
@@ -95,7 +97,14 @@ def _attributes(value: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {**fields, **getattr(value, "__dict__", {})}
-    return dict(vars(value))
+    slots = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
+    return {**slots, **getattr(value, "__dict__", {})}
+
+
+def _slots(cls: type) -> list[str]:
+    """The attributes that a class and those above it have by `__slots__`."""
+    with_slots = [vars(base) for base in cls.__mro__ if "__slots__" in vars(base)]
+    return [name for found in with_slots for name, one in found.items() if isinstance(one, types.MemberDescriptorType)]
 
 
 def _has_type(value: Any) -> bool:

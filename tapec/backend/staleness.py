@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tapec.backend.fingerprint import builtin_names, read, trusted
+from tapec.backend.known_arguments import rule_of
 from tapec_runtime.locking import jit_is_off
 
 _KEPT = 512
@@ -103,6 +104,9 @@ def _state(value: Any, around: tuple[int, ...] = ()) -> Any:
             return id(value), inside((value.func, value.args, value.keywords))
         case types.MethodType():
             return id(value.__func__), inside(value.__self__)
+    if (rule := rule_of(value)) is not None:
+        # kept: `defjvp` may give it another function, at the place of one that is gone
+        return id(value), rule.rule_parts
     # as the cache tells it
     own = getattr(type(value), "__tapec_key__", None)
     return id(value) if own is None else (id(value), inside(own(value)))

@@ -120,14 +120,19 @@ def unravel_index(indices, shape, order="C"):
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """The numbers, in C order or in that of columns, of the elements that have these subscripts."""
-    if mode != "raise":
-        raise ValueError("the mode of np.ravel_multi_index must be 'raise'")
     places = _turned(multi_index, order)
     extents = _turned(dims, order)
+    modes = _turned(mode if isinstance(mode, tuple) else (mode,) * len(dims), order)
     total = 0
     for k in AXES[: len(extents)]:
         one = places[k] if np.ndim(places[k]) == 0 else np.asarray(places[k])
-        if np.any(np.asarray(one) < 0) or np.any(np.asarray(one) >= extents[k]):
+        if modes[k] == "wrap":
+            one = one % extents[k]
+        elif modes[k] == "clip":
+            one = np.clip(one, 0, extents[k] - 1)
+        elif modes[k] != "raise":
+            raise ValueError("the mode must be 'raise', 'wrap' or 'clip'")
+        elif np.any(np.asarray(one) < 0) or np.any(np.asarray(one) >= extents[k]):
             raise ValueError("invalid entry in coordinates array")
         total = total * extents[k] + one
     return total

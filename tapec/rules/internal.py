@@ -267,6 +267,20 @@ def copied(a):  # type: ignore[no-untyped-def]
     return out
 
 
+def range_item(start, stop, step, k):  # type: ignore[no-untyped-def]
+    """`range(start, stop, step)[k]`."""
+    count = len(range(start, stop, step))
+    if k < -count or k >= count:
+        raise IndexError("range object index out of range")
+    return start + (k + count if k < 0 else k) * step
+
+
+def range_holds(start, stop, step, item):  # type: ignore[no-untyped-def]
+    """`item in range(start, stop, step)`."""
+    inside = start <= item < stop if step > 0 else stop < item <= start
+    return inside and (item - start) % step == 0
+
+
 INTERNAL: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (

@@ -107,3 +107,10 @@ def store_beside_a_diagonal_in_a_loop(x):
         s += d[i]
         y[i, i] = x[i, 0] ** 2
     return s
+
+
+@refused(1.0, 9)
+def part_of_a_range_of_an_argument(x, n):
+    for k in range(n)[1:]:
+        x = x * k
+    return x

@@ -49,17 +49,19 @@ def empty(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[Sym, ...], str]:
+    """The extents and the dtype of an array like another one, by what `np.zeros_like` takes."""
     like = ev.materialise(args[0])
     if isinstance(like, Tup | Lst):
         like = as_array(ev, like, node)
-    given = argument(args, kwargs, 1, "dtype")
     if not isinstance(like, Sym | Complex):
         ev.fail(TypeMismatch, f"{describe(like)} has no shape", node)
-    if isinstance(like.type, Scalar):
-        return (), dtype_of(ev, given, node) if not is_none(given) else like.type.dtype
-    assert isinstance(like.type, Array)
-    dims = tuple(allocation.dim(ev, lead(like), axis) for axis in range(like.type.ndim))
-    return dims, like.type.dtype if is_none(given) else dtype_of(ev, given, node)
+    dtype, shape = argument(args, kwargs, 1, "dtype"), argument(args, kwargs, 4, "shape")
+    rank = like.type.ndim if isinstance(like.type, Array) else 0
+    if is_none(shape):
+        dims = tuple(allocation.dim(ev, lead(like), axis) for axis in range(rank))
+    else:
+        dims = extents(ev, shape, node)
+    return dims, like.type.dtype if is_none(dtype) else dtype_of(ev, dtype, node)
 
 
 def zeros_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -101,8 +103,8 @@ def full(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def full_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     value = _number(ev, argument(args, kwargs, 1, "fill_value"), node)
-    given = argument(args, kwargs, 2, "dtype")
-    dims, dtype = _like(ev, args[:1], {} if is_none(given) else {"dtype": given}, node)
+    rest = {key: given for key, given in kwargs.items() if key != "fill_value"}
+    dims, dtype = _like(ev, [*args[:1], *args[2:]], rest, node)
     return filled(ev, dims, dtype, value)
 
 

@@ -54,6 +54,7 @@ from tapec.frontend.evaluator.values import (
     mapping,
     number,
     plain_number,
+    range_bounds,
     static_int,
 )
 from tapec.frontend.operations import runtime_text
@@ -65,7 +66,7 @@ from tapec.frontend.operations.integer_checks import at_least
 from tapec.frontend.structures import dicts
 from tapec.frontend.structures.constant_containers import as_tuple
 from tapec.frontend.structures.lists import column
-from tapec.rules import arrays_index
+from tapec.rules import arrays_index, internal
 from tapec.rules.library import LOOKUPS
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar
@@ -102,6 +103,8 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return item_of(ev, owner.args[0], integer(ev, index, node), node)
     if isinstance(owner, Iteration) and owner.kind == "flat":
         return _flat_items(ev, owner.args[0], index, node)
+    if (bounds := range_bounds(owner)) is not None:
+        return _range_item(ev, bounds, index, node)
     if isinstance(owner, Static | Instance):
         own = None if ev.live is None else ev.live.operator("__getitem__", [owner, index], node)
         return own or _static_item(ev, owner, index, node)
@@ -125,6 +128,23 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         if any(is_advanced(sub) for sub in subs):
             return gather(ev, owner, subs, node)
         return viewed(ev, owner, subs, node)
+
+
+def _range_item(ev: Evaluator, bounds: tuple[Value, ...], index: Value, node: Any) -> Value:
+    """An item of a range, or a part of it."""
+    known = [static_int(bound) for bound in bounds]
+    if isinstance(index, Slice):
+        if None in known:
+            ev.fail(UnsupportedSyntax, "cannot take a part of a range whose bounds only the run knows", node)
+        part = range(*known)[_bounds(ev, index, "a range", node)]  # type: ignore[arg-type]
+        return Iteration("range", (number(part.start), number(part.stop), number(part.step)))
+    place = integer(ev, index, node)
+    if None not in known and (k := static_int(place)) is not None:
+        try:
+            return number(range(*known)[k])  # type: ignore[arg-type]
+        except IndexError as error:
+            ev.fails(IndexError, str(error), node)
+    return ev.inline_library(internal.range_item, [*bounds, place], {}, node)
 
 
 def _flat_items(ev: Evaluator, array: Value, index: Value, node: Any) -> Value:

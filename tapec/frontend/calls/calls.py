@@ -48,8 +48,9 @@ from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration import coroutines
 from tapec.frontend.iteration.generators import collected
 from tapec.frontend.iteration.sequences import known_items
-from tapec.frontend.library import argument_checks, complex_calls, distributions, ufuncs
+from tapec.frontend.library import argument_binding, argument_checks, complex_calls, distributions, ufuncs
 from tapec.frontend.library.text_methods import text_method
+from tapec.frontend.operations import python_errors
 from tapec.frontend.operations.elementwise import repeated_first
 from tapec.frontend.operations.opaque_calls import opaque_call
 from tapec.frontend.operations.registered_derivatives import lowering_of
@@ -141,8 +142,17 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         if lazy is not None:
             return lazy
         args = [collected(ev, arg) for arg in args]
-    if not args and kwargs:
-        args, kwargs = _first_by_name(ev, obj, kwargs, node)
+    dotted = dotted_name(obj)
+    library = library_function(obj)
+    numpy = dotted.startswith(("np.", "numpy."))
+    handled = numpy or _lookup(ev.special, obj) is not None or function_name(obj) is not None
+    if kwargs and handled and obj is not np.arange:
+        # `np.arange`: its signature does not tell that all may be named
+        title = _written(node) or dotted
+        options = library is None and dotted not in INERT
+        args, kwargs = argument_binding.in_place(ev, obj, title, args, kwargs, node, options)
+    if library is not None and numpy:
+        args, kwargs = argument_binding.by_name(obj, library, args, kwargs)
     if obj is np.dot and len(args) > 2:
         args, kwargs = args[:2], {"out": args[2], **kwargs}
     if ufuncs.has_keywords(obj, args, kwargs):
@@ -158,20 +168,20 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
             args = ev.all_present(args)
-        known, title = _lookup(argument_checks.PARAMETERS, obj), dotted_name(obj).removeprefix("builtins.")
+        known, title = _lookup(argument_checks.PARAMETERS, obj), dotted.removeprefix("builtins.")
         argument_checks.check(ev, known, title, args, kwargs, node)
         argument_checks.check_needed(ev, obj, title, args, kwargs, node)
         result: Value = handler(ev, args, kwargs, node)
         return result
-    dotted = dotted_name(obj)
     if dotted in FORMS and (kwargs or len(args) > 1) and not ev.frame.library:
         return call_library(ev, FORMS[dotted], args, kwargs, node)
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
+        if getattr(obj, "__module__", None) == "math":
+            python_errors.check(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     if (found := distributions.call(ev, obj, args, kwargs, node)) is not None:
         return found
-    library = library_function(obj)
     if library is not None:
         return call_library(ev, library, args, kwargs, node)
     if dotted in PRIMITIVES:
@@ -268,26 +278,6 @@ def _partial(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value
     given = first.items if isinstance(first, Tup) else ()
     known = dicts.pairs(ev, named, node) if isinstance(named, Dct) else {}
     return apply(ev, function, [*given, *args], known | kwargs, node)
-
-
-def _first_by_name(
-    ev: Evaluator, obj: Any, kwargs: dict[str, Value], node: Any
-) -> tuple[list[Value], dict[str, Value]]:
-    """A library function's first argument, given by its name, in its place."""
-    library = (getattr(obj, "__module__", None) or "").startswith(("numpy", "builtins"))
-    if not library or obj is np.arange:  # whose signature does not tell that all may be named
-        return [], kwargs
-    try:
-        first = next(iter(inspect.signature(obj).parameters.values()), None)
-    except (TypeError, ValueError):
-        return [], kwargs
-    if first is None or first.kind not in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
-        return [], kwargs
-    if first.kind is first.POSITIONAL_ONLY or first.name not in kwargs:
-        if first.default is first.empty:
-            ev.fail(TypeMismatch, f"`{_written(node) or obj.__name__}` needs its first argument by position", node)
-        return [], kwargs
-    return [kwargs[first.name]], {key: value for key, value in kwargs.items() if key != first.name}
 
 
 def _written(node: Any) -> str:

@@ -443,6 +443,13 @@ def static_int(value: Value) -> int | None:
     return None
 
 
+def range_bounds(value: Value) -> tuple[Value, ...] | None:
+    """Start, stop and step of a range; None for what is none."""
+    if isinstance(value, Static) and type(value.obj) is range:
+        return number(value.obj.start), number(value.obj.stop), number(value.obj.step)
+    return value.args if isinstance(value, Iteration) and value.kind == "range" and value.progress is None else None
+
+
 # what an error calls a string that is no constant
 ARGUMENT_TEXT = "text that is an argument"
 

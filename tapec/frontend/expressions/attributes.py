@@ -26,6 +26,7 @@ from tapec.frontend.evaluator.values import (
     describe,
     is_complex,
     number,
+    range_bounds,
 )
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.iterators import once
@@ -37,6 +38,9 @@ from tapec.syntax.types import INT64, Array, Scalar
 
 # reductions that read each element once: they take an elementwise expression as it is
 READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
+
+
+_OF_RANGES = ("start", "stop", "step")
 
 
 class Flags(types.SimpleNamespace):
@@ -51,6 +55,8 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
     if isinstance(owner, Caught):
         return Unseen(owner.reason, owner.name)
     owner = ev.present(owner)
+    if attr in _OF_RANGES and (bounds := range_bounds(owner)) is not None:
+        return bounds[_OF_RANGES.index(attr)]
     if isinstance(owner, Static):
         return _static_attribute(ev, owner.obj, attr, node)
     if isinstance(owner, Record):

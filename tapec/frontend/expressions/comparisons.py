@@ -37,6 +37,7 @@ from tapec.frontend.evaluator.values import (
     known_text,
     number,
     plain_number,
+    range_bounds,
     with_keys,
 )
 from tapec.frontend.expressions.operators import SIGNS, before_calls
@@ -45,6 +46,7 @@ from tapec.frontend.operations.conditions import junction, truth
 from tapec.frontend.structures import dicts
 from tapec.frontend.structures.constant_containers import spelled
 from tapec.frontend.structures.isinstance_tests import may_be_same
+from tapec.rules import internal
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import BOOL, Text
 
@@ -227,6 +229,9 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
         return number(dicts.key_of(ev, item, node) in dicts.keys_of(ev, container, node))
     if isinstance(container, Iteration) and container.kind.startswith("dict."):
         container = Tup(ev.known_items(container, node))
+    if (bounds := range_bounds(container)) is not None and is_scalar(item):
+        held: Sym = ev.inline_library(internal.range_holds, [*bounds, item], {}, node)
+        return held
     container = with_keys(container)
     items = container.items if isinstance(container, Tup) else None
     if isinstance(container, Lst):

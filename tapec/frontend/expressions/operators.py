@@ -29,7 +29,7 @@ from tapec.frontend.evaluator.values import (
     static_int,
 )
 from tapec.frontend.iteration import collections_and_sets
-from tapec.frontend.operations import division_by_zero, elementwise, integer_checks, runtime_text
+from tapec.frontend.operations import division_by_zero, elementwise, integer_checks, python_errors, runtime_text
 from tapec.frontend.operations.conditions import truth
 from tapec.frontend.structures import dicts
 from tapec.rules import function_name
@@ -138,6 +138,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     if fn == "**" and (known := integer_checks.power(ev, left, right, node)) is not None:
         return known
+    if fn in python_errors.OPERATORS:
+        python_errors.check(ev, python_errors.OPERATORS[fn], (left, right))
     division_by_zero.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 

@@ -269,7 +269,7 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             return number(len(dicts.keys_of(ev, value, node)))
         case Static(obj=Template() as text):
             return runtime_text.asked(ev, text, len, "i8", node)
-        case Static(obj=str() | tuple() | list() | dict() as obj):
+        case Static(obj=str() | tuple() | list() | dict() | range() as obj):
             return number(len(obj))
     own = ev.live.operator("__len__", [value], node) if ev.live is not None else None
     method = inspect.getattr_static(type(value.obj), "__len__", None) if isinstance(value, Static) else None

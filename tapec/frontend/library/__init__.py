@@ -10,6 +10,7 @@
 | `scipy.stats` | `distributions.py` |
 | elementwise functions: `out=`, `where=`, `dtype=`, `np.add.reduce` | `ufuncs.py` |
 | `hasattr`, and what patterns of `match` ask | `pattern_tests.py` |
+| arguments by position and by name, as the function's own signature has them | `argument_binding.py` |
 | arguments that a handler does not know are refused | `argument_checks.py` |
 
 Handlers that make or read arrays are in `arrays/`; `calls/function_handlers.py` has the table of all of them.  Most

@@ -9,6 +9,7 @@ works out its shape and how each operand is read, `circular_shifts.py` reads `np
 | truth, `and`, `or`, `x if test else y`, `np.where` | `conditions.py` |
 | complex numbers, as two real ones | `complex_arithmetic.py` |
 | integer operations that raise in Python: `1 // 0`, `1 << -1` | `integer_checks.py` |
+| what Python's numbers raise inside `try` | `python_errors.py` |
 | division by zero in code under Numba's decorators | `division_by_zero.py` |
 | text that the run makes of numbers: `f"{loss:.2f}"` | `runtime_text.py` |
 | functions that are called as they are (`tapec.opaque`) | `opaque_calls.py` |

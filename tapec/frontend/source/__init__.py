@@ -7,5 +7,6 @@ functions that come by pickle.  `numba_decorators.py` reads what `@njit`, `@vect
 The tree is rewritten before it is lowered: `match_statement.py` writes `match` as `if`, and `tail_exits.py` moves every
 `return`, `break`, `continue` and loop `else` into tail position.  `source_liveness.py` says which variables may still
 be read after a statement.  `refused_syntax.py` has the syntax that is refused, and the words for it; the sentences are
-made where it is met (`calls/inlining.py`, `evaluator/evaluator.py`).
+made where it is met (`calls/inlining.py`, `evaluator/evaluator.py`).  `private_names.py` names `self.__scale` after its
+class.
 """

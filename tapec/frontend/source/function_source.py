@@ -21,6 +21,7 @@ import gast
 from tapec.errors import SourceUnavailable, Span
 from tapec.frontend.source.functions_on_one_line import AnyFunction, told_apart
 from tapec.frontend.source.pickled_functions import NOWHERE, defined_in
+from tapec.frontend.source.private_names import with_classes
 
 _OWN = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
@@ -145,7 +146,8 @@ def source_of(function: types.FunctionType) -> FunctionSource:
             "was the file edited after import?",
             hint="import the module anew",
         )
-    found_source = FunctionSource(gast.ast_to_gast(found[0]), code.co_filename, lines, function.__qualname__)
+    made = with_classes(gast.ast_to_gast(found[0]), found[0], tree, code)
+    found_source = FunctionSource(made, code.co_filename, lines, function.__qualname__)
     if len(_known) > _KEPT:
         _known.clear()
     _known[code.co_filename, code] = found_source

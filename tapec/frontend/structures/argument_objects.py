@@ -29,12 +29,10 @@ class ParentAttributes(Value):
 def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     """`owner.attr`: a property of its class, what the object holds, or a method, as Python looks them up."""
     cls = owner.cls.object_class
-    if attr.startswith("__") and not attr.endswith("__"):
-        attr = _mangled(owner, attr)
     if attr == "__class__":
         return Static(cls)
     found = inspect.getattr_static(cls, attr, _ABSENT)
-    if hasattr(type(found), "__set__"):
+    if hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
         return of_class(ev, owner, cls, found, attr, node)
     if attr in owner.cls.object_names:
         return owner.items[owner.cls.object_names.index(attr)]
@@ -48,20 +46,25 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     return of_class(ev, owner, cls, found, attr, node)
 
 
-def _mangled(owner: Record, attr: str) -> str:
-    """The attribute that `__attr` is in a method, which is called after one of the classes."""
-    names = [f"_{one.__name__.lstrip('_')}{attr}" for one in owner.cls.object_class.__mro__]
-    found = [name for name in names if has(owner, name)]
-    return found[0] if len(found) == 1 else attr
-
-
 def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any) -> Value:
     """`super().attr`."""
     owner = value.owner
-    mro = (owner.cls.object_class if isinstance(owner, Record) else type(owner.obj)).__mro__  # type: ignore[attr-defined]
+    if isinstance(owner, Record):
+        cls: Any = owner.cls.object_class
+    else:
+        assert isinstance(owner, Static)
+        cls = owner.obj if isinstance(owner.obj, type) else type(owner.obj)
+    mro = cls.__mro__
     for base in mro[mro.index(value.cls) + 1 :]:
         if attr in vars(base):
-            return of_class(ev, owner, base, vars(base)[attr], attr, node)
+            found = vars(base)[attr]
+            if isinstance(found, classmethod):
+                # of the class, or of the object's class, not of the one above it that has the method
+                ev.reads[base, attr] = getattr(base, attr)
+                return Partial(Static(found.__func__), (Static(cls),), {})
+            if cls is getattr(owner, "obj", None) and isinstance(found, types.FunctionType):
+                return ev.get_attribute(Static(base), attr, node)
+            return of_class(ev, owner, base, found, attr, node)
     ev.fail(UndefinedName, f"no class above {value.cls.__qualname__} has an attribute `{attr}`", node)
 
 
@@ -96,9 +99,9 @@ def has(record: Record, attr: str) -> bool:
 def _super(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     first = [arg.id for arg in ev.frame.source.node.args.args[:1]]
     cls, owner = args if args else (ev.frame.names("__class__"), ev.frame.env.get(*first) if first else None)
-    known = isinstance(owner, Record) or (isinstance(owner, Static) and not isinstance(owner.obj, type))
+    known = isinstance(owner, Record | Static)
     if not isinstance(cls, Static) or not known:
-        ev.fail(UnsupportedSyntax, "`super` is for methods of objects", node)
+        ev.fail(UnsupportedSyntax, "`super` is for methods of objects and classes", node)
     assert owner is not None
     return ParentAttributes(cls.obj, owner)
 

@@ -101,6 +101,12 @@ class Carrier(Held):
         self.roles = tuple(role for role in self.roles if role != TANGENT)
 
     @property
+    def rule_parts(self) -> tuple[Any, ...]:
+        """The functions by which it is told from others."""
+        own = () if self.jvp is None else (self.jvp.obj if isinstance(self.jvp, Static) else self.jvp,)
+        return self.function, *own
+
+    @property
     def wanted(self) -> str:
         """What its function has to return."""
         return " and ".join(("its value", *(f"a {role}" for role in self.roles)))

@@ -46,7 +46,8 @@ class SuperObject:
         self.objects, self.cls, self.owner = objects, cls, owner
 
     def lookup(self, name: str, node: Any) -> Value:
-        own = class_of(self.owner)
+        of_class = isinstance(self.owner, Static) and isinstance(self.owner.obj, type)
+        own = self.owner.obj if of_class else class_of(self.owner)
         mro = own.__mro__
         for base in mro[mro.index(self.cls) + 1 :]:
             if name not in base.__dict__:
@@ -55,6 +56,11 @@ class SuperObject:
                 break
             if base is object and name == "__setattr__":
                 return Static(BoundTo(object.__setattr__, self.owner))
+            if of_class:
+                found = base.__dict__[name]
+                if isinstance(found, classmethod):
+                    return Static(BoundTo(found.__func__, self.owner))
+                return self.objects.ev.get_attribute(Static(base), name, node)
             return self.objects.bound(base, base.__dict__[name], name, self.owner, node)
         return Static(_nothing)
 

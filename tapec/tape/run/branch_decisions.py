@@ -87,6 +87,15 @@ class Decisions:
         self.made.append((self.done, sym.atom, value))
         return value
 
+    def python_number(self, sym: Sym) -> Any:
+        if not isinstance(sym.type, Scalar):
+            return None
+        if not isinstance(sym.atom, Name):
+            return sym.constant
+        self._run()
+        value = self._value(sym.atom.id)
+        return value if type(value) in (bool, int, float) else None
+
     def attempt(self, handler: Callable[[Evaluator, Any], None], stmt: Any) -> None:
         """Lower a statement inside `try`, and run it: what it raises is raised while the block is lowered."""
         ev = self.ev
@@ -192,14 +201,16 @@ def _run(block: Block, inputs: tuple[str, ...], outputs: tuple[str, ...], values
         called = {name: one.python for name, one in opaque_functions(block).items()}
         namespace: dict[str, Any] = {"np": np, "math": math, "tapec_runtime": tapec_runtime, **ev.constants, **called}
         exec(compile(text, f"<tapec {name}>", "exec"), namespace)
-        numbers = [np.float64(value) if type(value) is float else value for value in values]
-        try:
-            with np.errstate(all="ignore"):
-                results = namespace[name](*numbers)
-            return results if len(outputs) != 1 or isinstance(results, tuple) else (results,)
-        except ArithmeticError:
-            # Python raises where compiled code gives infinity
-            pass
+        written = [(value, value.copy()) for value in values if isinstance(value, np.ndarray) and value.flags.writeable]
+        # Python's numbers raise where compiled code gives infinity, those of NumPy do not
+        for numbers in (values, [np.float64(value) if type(value) is float else value for value in values]):
+            try:
+                with np.errstate(all="ignore"):
+                    results = namespace[name](*numbers)
+                return results if len(outputs) != 1 or isinstance(results, tuple) else (results,)
+            except ArithmeticError:
+                for array, before in written:
+                    array[...] = before
     program = Program(name, text, ev.constants, function, Lowered(function, None, ev.constants, {}), inputs)
     results = compile_function(program)(*values)
     return results if len(outputs) != 1 else (results,)
