@@ -65,6 +65,12 @@ def check(change: Callable[[Function], Function], before: str, after: str, words
         assert printer.function(change(changed), quote=False) == textwrap.dedent(after).lstrip()
 
 
+def unchanged(change: Callable[[Function], Function], text: str, words: str = "") -> None:
+    """A pass leaves a program as it is."""
+    core = read(text, words)
+    assert printer.function(change(core), quote=False) == printer.function(core, quote=False)
+
+
 def _block(body: list[ast.stmt], span: Span) -> Block:
     return tuple(new for stmt in body if (new := _stmt(stmt, span)) is not None)
 
@@ -81,14 +87,15 @@ def _stmt(stmt: ast.stmt, span: Span) -> Stmt | None:
             return Store(array, _index(index), _expr(value), True, span)  # type: ignore[arg-type]
         case ast.If(test=test, body=body, orelse=orelse):
             return If(_expr(test), _block(body, span), _block(orelse, span), span)  # type: ignore[arg-type]
-        case ast.For(target=ast.Name(id=var), iter=ast.Call(args=args), body=body):
+        case ast.For(target=ast.Name(id=var), iter=ast.Call(func=counted, args=args), body=body):
+            threads = ast.unparse(counted) == "numba.prange"
             bounds = [_expr(arg) for arg in args]
             start, stop, step = {
                 1: (Const(0), bounds[0], Const(1)),
                 2: (*bounds, Const(1)),
                 3: tuple(bounds),
             }[len(bounds)]
-            return For(var, start, stop, step, _block(body, span), False, span)  # type: ignore[arg-type]
+            return For(var, start, stop, step, _block(body, span), threads, span)  # type: ignore[arg-type]
         case ast.While(body=body):
             return Loop(_block(body, span), span)
         case ast.Break():
