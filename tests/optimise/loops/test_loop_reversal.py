@@ -48,8 +48,8 @@ def test_a_loop_runs_upward_if_each_iteration_has_elements_of_its_own():
     [
         "a[i] = x\nt = a[j]",  # another iteration's element
         "k = i - 1\nt = a[k]\na[i] = t",  # the next iteration reads what this one stores
-        "s_1 = s * x\ns = s_1",  # not a sum
-        "s_1 = s + x\na[i] = s_1\ns = s_1",  # a partial sum is seen
+        "r_1 = r * x\nr = r_1",  # not a sum
+        "r_1 = r + x\na[i] = r_1\nr = r_1",  # a partial sum is seen
         "print(i)",
         "x_stack.append(x)",
         "t = y_stack.pop()",
@@ -61,9 +61,10 @@ def test_a_loop_keeps_its_direction_where_iterations_depend_on_each_other(iterat
     same(
         f"""
 def f(a, x, j, n, s, x_stack, y_stack):
+    r = s
     for i in range(n, -1, -1):
 {body}
-    return s
+    return r
 """,
     )
 
