@@ -178,10 +178,10 @@ class Rewriting:
         lanes: Lanes,
         packed: Packed,
         fresh: Fresh,
-        width: Const = Const(costs.LANE_WIDTH),
+        width: int = costs.LANE_WIDTH,
         disjoint: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
     ) -> None:
-        self.width = width
+        self.width = Const(width)
         self.disjoint = disjoint
         self.lanes = lanes
         self.packed = packed

@@ -49,7 +49,7 @@ def strip_mine_functions(function: Function, _constants: frozenset[str] = frozen
             return (map_blocks(stmt, block),)
         why = "between its inner loops, for 32 iterations at a time: they run on vectors then"
         remark(stmt.span, "strip_mined_functions", "elementary functions have a loop of their own", why)
-        return Rewriting(lanes, Packed(lanes, fresh), fresh, Const(costs.STRIP_ITERATIONS), _is_cut).loop()
+        return Rewriting(lanes, Packed(lanes, fresh), fresh, costs.STRIP_ITERATIONS, _is_cut).loop()
 
     return replace(function, body=block(function.body), types=fresh.types)
 

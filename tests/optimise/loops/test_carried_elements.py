@@ -40,7 +40,7 @@ def stored_before_loaded(loop: str, load: str, store: str, load_first: bool) -> 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_load_before_the_stores_of_its_element(loop: str):
     claims = 0
-    pairs = [f"{row}, {column}" for row, column in product(("0", "1", "i"), SUBSCRIPTS)]
+    pairs = [f"{row}, {column}" for row, column in product(("0", "i"), SUBSCRIPTS)]
     for load, store, load_first in product(pairs, pairs, (True, False)):
         stmts = [f"        t = A[{load}]", f"        A[{store}] = x"]
         text = f"""
@@ -57,7 +57,7 @@ def f(A, n, x):
         if found.before_store(read_, written, load_first):
             claims += 1
             assert not stored_before_loaded(loop, load, store, load_first), text
-    assert claims > 100
+    assert claims > 30
 
 
 def pair(loop: str, body: str, array: str = "a") -> tuple[str, str, bool] | None:
@@ -108,7 +108,9 @@ def test_other_elements_are_not_handed_on(loop: str, body: str):
     assert pair(loop, body) is None
 
 
-@pytest.mark.parametrize(("subs", "along"), [("2, i", True), ("k, i", True), ("k, 2", True), ("i, 2", False), ("j, i", False)])
+@pytest.mark.parametrize(
+    ("subs", "along"), [("2, i", True), ("k, i", True), ("k, 2", True), ("i, 2", False), ("j, i", False)]
+)
 def test_rows(subs: str, along: bool):
     found, (access,) = elements(f"""
 def f(A, n, k, s):

@@ -204,9 +204,13 @@ USUAL = {
 }
 
 
-@pytest.mark.parametrize("text", [PLAIN.format(**USUAL), SUMS.format(before="r = s", first="r_1 = r", last="r_2 = r", sum="z")])
+@pytest.mark.parametrize(
+    "text", [PLAIN.format(**USUAL), SUMS.format(before="r = s", first="r_1 = r", last="r_2 = r", sum="z")]
+)
 def test_a_loop_that_ends_early_leaves_the_same(text: str):
-    text = text.replace("r = s\n", "r = s + 1.0\n").replace("r_1 = r", "r_1 = r * 2.0").replace("r_2 = r", "r_2 = r / 2.0")
+    text = (
+        text.replace("r = s\n", "r = s + 1.0\n").replace("r_1 = r", "r_1 = r * 2.0").replace("r_2 = r", "r_2 = r / 2.0")
+    )
     signs = [np.array(one) for one in ([], [1.0], [-1.0], [-1.0, 2.0, 3.0], [1.0, 1.0, -1.0], [-1.0, -1.0, -1.0])]
     check_results(exit_early, text, *((np.ones(len(one)), one, len(one), 3.0) for one in signs))
     check_results(exit_early, text, (np.ones(3), signs[3], 3, 0.0), (np.ones(3), signs[3], 3, np.nan))

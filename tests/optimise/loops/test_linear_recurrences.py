@@ -59,7 +59,9 @@ def test_weight_and_rest_make_the_value(body: str):
         for z in (0.0, 1.5, -7.0, math.inf):
             wanted = values(body, {**names, "c": c, "z": z})[last]
             scope = values(before, {**names, "c": c})
-            weight, rest = (0.0 if atom is None else eval(printer.expression(atom), scope) for atom in (line.weight, line.rest))
+            weight, rest = (
+                0.0 if atom is None else eval(printer.expression(atom), scope) for atom in (line.weight, line.rest)
+            )
             got = rest if weight == 0.0 and (line.chosen or line.weight is None) else weight * z + rest
             assert got == pytest.approx(wanted, rel=1e-15) or math.isnan(wanted), (c, z)
 

@@ -71,7 +71,9 @@ def test_numbers_that_parts_of_an_iteration_hand_on_get_arrays():
         # a nest can be turned back
         again=False,
     )
-    check_results(interchange, before, *((np.ones((n, 3)), np.arange(n) + 0.5, k) for n in (0, 1, 3) for k in (0, 1, 3)))
+    check_results(
+        interchange, before, *((np.ones((n, 3)), np.arange(n) + 0.5, k) for n in (0, 1, 3) for k in (0, 1, 3))
+    )
 
 
 def test_a_sum_of_all_iterations_stays_a_number():
@@ -114,7 +116,7 @@ def test_a_sum_of_all_iterations_stays_a_number():
     "body",
     [
         # several loops, one of them downward; elements that only are added to; what an iteration leaves for later parts
-        "for j in range(k):\n    A[i, j] += 1.0\nfor j in range(k, 0, -1):\n    j_1 = j - 1\n    t = A[i, j_1]\n    a[i] += t",
+        "for j in range(k):\n    A[i, j] += s\nfor j in range(k, 0, -1):\n    j_1 = j - 1\n    A[i, j_1] += 1.0",
         "for j in range(k):\n    t = A[i, j]\n    a[0] += t",
         "for j in range(k):\n    A[i, j] = s\na[i] += s",
         "t = a[i]\nfor j in range(k):\n    A[i, j] += t\nt_1 = t * t\na[i] = t_1",

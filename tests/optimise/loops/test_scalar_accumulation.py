@@ -123,7 +123,9 @@ def test_an_element_in_a_branch_is_added_to_where_the_sum_is_not_zero():
     )
     # element 9 does not exist, nor does an iteration that adds to it; not a number is added, too
     numbers = np.array([-1.0, -2.0]), np.array([1.0, np.nan, -1.0])
-    check_results(accumulate_in_scalars, before, (np.ones(3), numbers[0], 2, 9, 2.0), (np.ones(3), numbers[1], 3, 2, 2.0))
+    check_results(
+        accumulate_in_scalars, before, (np.ones(3), numbers[0], 2, 9, 2.0), (np.ones(3), numbers[1], 3, 2, 2.0)
+    )
 
 
 def test_each_loop_of_a_nest_has_the_sums_of_its_own_elements():
@@ -178,7 +180,14 @@ def f(a, n, k, y):
 
 @pytest.mark.parametrize(
     "other",
-    ["t = a[k]", "t = a[-1]", "a_1 = a[1:]\n        t = a_1[0]", "print(y)", "raise ValueError()", "if y > 0.0:\n            break"],
+    [
+        "t = a[k]",
+        "t = a[-1]",
+        "a_1 = a[1:]\n        t = a_1[0]",
+        "print(y)",
+        "raise ValueError()",
+        "if y > 0.0:\n            break",
+    ],
 )
 def test_an_element_that_may_be_seen_stays(other: str):
     same(f"""

@@ -15,7 +15,19 @@ from tapec.syntax.core import Const, Name, Op
 
 BY = [Shift(Fraction(by), proportional) for by in (2, -1) for proportional in (False, True)]
 WAYS = [NOT_AT_ALL, ZERO, *BY]
-UNARY = ["neg", "pos", "np.exp", "math.exp", "np.log", "math.log", "np.sqrt", "np.abs", "math.fabs", "np.square", "np.sin"]
+UNARY = [
+    "neg",
+    "pos",
+    "np.exp",
+    "math.exp",
+    "np.log",
+    "math.log",
+    "np.sqrt",
+    "np.abs",
+    "math.fabs",
+    "np.square",
+    "np.sin",
+]
 BINARY = ["+", "-", "*", "/", "**", "np.power", "np.maximum", "min", "np.arctan2", "np.hypot"]
 
 
@@ -67,7 +79,10 @@ def test_what_is_claimed_of_a_function_of_two_numbers_holds(fn: str):
         claimed = claim(op, [first, second])
         assert claimed is None or holds(op, [first, second], claimed), (first, second, claimed)
     for way, number in product(WAYS, (2.0, -0.5, 3, 0.0)):
-        for ways, args in (([way, NOT_AT_ALL], (Name("x"), Const(number))), ([NOT_AT_ALL, way], (Const(number), Name("y")))):
+        for ways, args in (
+            ([way, NOT_AT_ALL], (Name("x"), Const(number))),
+            ([NOT_AT_ALL, way], (Const(number), Name("y"))),
+        ):
             claimed = claim(Op(fn, args), ways)
             assert claimed is None or holds(Op(fn, args), ways, claimed), (args, way, claimed)
 

@@ -245,7 +245,11 @@ def test_iterations_come_in_their_order():
         (4, f"range({costs.UNROLLED_ITERATIONS + 1})", "a_1[i] = x"),
         (4, "range(0, n, 2)", "a_1[i] = x"),
         (4, "range(2)", "while True:\n            a_1[i] = x\n            break"),
-        (4, "range(2)", "\n        ".join(["a_1[i] = x"] * (costs.UNROLLED_STATEMENTS // 2 + 1))),  # too many statements
+        (
+            4,
+            "range(2)",
+            "\n        ".join(["a_1[i] = x"] * (costs.UNROLLED_STATEMENTS // 2 + 1)),
+        ),  # too many statements
     ],
 )
 def test_loops_that_make_no_numbers_stay(size: object, loop: str, body: str):

@@ -36,7 +36,9 @@ def test_what_a_branch_alone_has_set():
     first = "        y = 0.0\n        a_1 = np.empty(tapec_runtime.opaque(0))\n"
     check(initialise_in_threads, BEFORE, BEFORE.replace("        for j in", f"{first}        for j in"))
     matrix = np.array([[0.5, -1.0], [-1.0, -1.0], [-1.0, 2.0]])
-    check_results(initialise_in_threads, BEFORE, *((np.ones(3), matrix, n, k, 2.0) for n in (0, 1, 3) for k in (0, 1, 2)))
+    check_results(
+        initialise_in_threads, BEFORE, *((np.ones(3), matrix, n, k, 2.0) for n in (0, 1, 3) for k in (0, 1, 2))
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,10 @@ def test_what_a_branch_alone_has_set():
         ("if c:\n    c_1 = x > 0.0\nif c_1:\n    a[i] = x", ["c_1 = False"]),
         ("for j in range(2):\n    y = x\na[i] = y", ["y = 0.0"]),  # no iteration, and none has set it
         ("while True:\n    if c:\n        break\n    y = x\n    break\na[i] = y", ["y = 0.0"]),
-        ("if c:\n    y_stack = stack()\n    y_stack.append(x)\nif c:\n    y = y_stack.pop()\n    a[i] = y", ["y_stack = [0.0][:0]"]),
+        (
+            "if c:\n    y_stack = stack()\n    y_stack.append(x)\nif c:\n    y = y_stack.pop()\n    a[i] = y",
+            ["y_stack = [0.0][:0]"],
+        ),
         # set on all ways, or before the loop, or nobody reads it
         ("if c:\n    y = x\nelse:\n    y = 2.0\na[i] += y", []),
         ("while True:\n    y = x\n    if c:\n        break\na[i] = y", []),
@@ -71,7 +76,14 @@ def test_loops_that_are_not_on_threads_stay():
 
 
 def test_an_array_of_another_layout_begins_with_one_of_that_layout():
-    core = read("def f(a, n, c, x):\n    for i in numba.prange(n):\n        if c:\n            A = a\n        A[0, 0] = x\n    return x")
+    core = read("""
+    def f(a, n, c, x):
+        for i in numba.prange(n):
+            if c:
+                A = a
+            A[0, 0] = x
+        return x
+    """)
     for layout, value in (
         ("C", "np.empty((tapec_runtime.opaque(0), tapec_runtime.opaque(0)))"),
         ("F", "np.empty((tapec_runtime.opaque(0), tapec_runtime.opaque(0))).T"),

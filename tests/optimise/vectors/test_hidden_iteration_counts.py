@@ -47,7 +47,9 @@ def test_counts_of_loops_that_store():
             return n
         """,
     )
-    check_results(hide_iteration_counts, before, *((np.ones(4), n, k, c) for n in (0, 3) for k in (1, 4) for c in (True, False)))
+    check_results(
+        hide_iteration_counts, before, *((np.ones(4), n, k, c) for n in (0, 3) for k in (1, 4) for c in (True, False))
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_sizes_that_a_loop_changes(made: str, hidden: int):
 
 
 def test_what_is_hidden_is_the_same_number():
-    body = "a_1 = np.zeros(n_1)\n        for j in range(n_1):\n            t = a[j]\n            a_1[j] = t\n        s = np.sum(a_1)\n        a[i] = s"
+    body = "a_1 = np.zeros(n_1)\n        a_2 = a[0:n_1]\n        s = np.dot(a_1, a_2)\n        a[i] = s"
     before = SHRINKING.format(body=body)
     check_results(hide_sizes, before, *((np.arange(5.0), np.ones((1, 1)), n, n, 1.0) for n in (0, 1, 5)))
 

@@ -74,7 +74,10 @@ def test_arrays_that_are_no_parameters_have_no_extents_beforehand():
 
 def test_what_follows_from_the_shapes_is_answered_and_noted():
     short, many = Op("<=", (Name("n_1"), Const(4))), Op(">=", (Name("n"), Const(3)))
-    formulas = Op("<=", (Op("dim", (Name("A"), Const(1))), Const(4))), Op(">=", (Op("dim", (Name("A"), Const(0))), Const(3)))
+    formulas = (
+        Op("<=", (Op("dim", (Name("A"), Const(1))), Const(4))),
+        Op(">=", (Op("dim", (Name("A"), Const(0))), Const(3))),
+    )
     for shape, answer in (((3, 4), True), ((3, 5), False), ((2, 4), False)):
         asked = lengths(read(TEXT), {"A": shape, "a": (3,)})
         assert asked.hold((short, many)) is answer
@@ -89,7 +92,9 @@ def version(shapes: dict[str, tuple[int, ...]] | None, stops: set[str]) -> str:
     core = read(TEXT)
     loop, fresh = the_loop(core), Fresh(core.types)
     in_lanes = replace(loop.body[0], span=None)  # `y = x * x`
-    found = where_short(loop, (in_lanes,), loop, stops, 24, {"y": fresh("y", core.types["y"])}, fresh, lengths(core, shapes))
+    found = where_short(
+        loop, (in_lanes,), loop, stops, 24, {"y": fresh("y", core.types["y"])}, fresh, lengths(core, shapes)
+    )
     lines = printer.statements(tuple(found), 0, quote=False)
     return "\n".join(line for line in lines if not line.startswith("        "))
 

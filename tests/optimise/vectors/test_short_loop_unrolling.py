@@ -22,6 +22,11 @@ def f(A, a, n, k, c, x):
         a[i] = s
     return x
 """
+AGAIN = """for j_1 in range(k):
+            for j_2 in range(2):
+                t_2 = A[j_2, i]
+                s_3 = s + t_2
+                s = s_3"""
 USUAL = {"count": "n", "loop": "2", "body": "t = A[j, i]", "after": "pass"}
 
 
@@ -41,7 +46,9 @@ def test_what_an_inner_loop_hands_on_becomes_numbers():
             return x
         """,
     )
-    check_results(unroll_short_loops, before, *((np.arange(12.0).reshape(3, 4), np.ones(4), n, 1, True, 1.5) for n in range(4)))
+    check_results(
+        unroll_short_loops, before, *((np.arange(12.0).reshape(3, 4), np.ones(4), n, 1, True, 1.5) for n in range(4))
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +59,7 @@ def test_what_an_inner_loop_hands_on_becomes_numbers():
         {"loop": "4", "body": "k_1 = j // 2\n            t = A[k_1, i]"},
         # a loop that adds to elements stays, and so does one around
         {"after": "for j_1 in range(3):\n            A[j_1, i] += s"},
-        {"after": "for j_1 in range(k):\n            for j_2 in range(2):\n                t_2 = A[j_2, i]\n                s_3 = s + t_2\n                s = s_3"},
+        {"after": AGAIN},
     ],
 )
 def test_results_stay(other: dict[str, str]):
