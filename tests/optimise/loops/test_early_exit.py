@@ -146,7 +146,7 @@ def test_a_loop_that_adds_to_a_sum_ends_too():
     ],
 )
 def test_a_loop_that_does_more_with_a_sum_runs_to_its_end(other: dict[str, str]):
-    plain = {"before": "r = s", "first": "v = s", "last": "u = s", "sum": "z"}
+    plain = {"before": "r = s * 2.0", "first": "v = s * 2.0", "last": "u = s * 2.0", "sum": "z"}
     same(SUMS.format(**plain | other))
 
 

@@ -71,7 +71,7 @@ def f(a, n, s):
 
 
 LOOP = """
-def f(a, a_1, k, n, s, c, x_stack):
+def f(a, a_1, A, k, n, s, c, x_stack):
     for i in {}:
         {}
     return s
@@ -93,7 +93,7 @@ def f(a, a_1, k, n, s, c, x_stack):
 def test_what_waits_is_added_all_the_same(loop: str, body: str):
     text = LOOP.format(loop, body.replace("\n", "\n        "))
     arrays = np.linspace(0.1, 1.7, 8), np.linspace(-1.0, 2.0, 8)
-    check_results(distribute, text, *((*arrays, 2, n, 0.3, True, [0.0]) for n in range(7)), tolerance=1e-14)
+    check_results(distribute, text, *((*arrays, np.ones((1, 1)), 2, n, 0.3, True, [0.0]) for n in range(7)), tolerance=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,8 @@ def test_what_waits_is_added_all_the_same(loop: str, body: str):
         ("range(n)", "a[i] += s"),  # an element of its own
         ("range(n)", "a[k] += s\na[i] += s"),  # one element may be another one's
         ("range(1, n)", "j = i - 1\na[j] += s\nt = a[j]\na_1[i] += t"),  # the same iteration sees it
+        ("range(1, n)", "j = i - 1\na[i] += s\na[j] += s\nt = a[j]\na_1[i] += t"),
+        ("range(1, n)", "j = i - 1\na_2 = A[i]\na_2[i] += s\na_2[j] += s"),  # another row in each iteration
         ("range(1, n)", "j = i + 1\na[j] += s\na[i] = s"),  # the next one stores it
         ("range(1, n)", "j = i - 1\nt = a[k]\na[i] += t\na[j] += t"),
         ("range(1, n)", "j = i - 1\na_2 = a[1:]\nt = a_2[i]\na[i] += t\na[j] += t"),

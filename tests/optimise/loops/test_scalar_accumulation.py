@@ -128,6 +128,19 @@ def test_an_element_in_a_branch_is_added_to_where_the_sum_is_not_zero():
     )
 
 
+def test_one_test_is_enough_only_where_each_iteration_adds_to_all_elements():
+    before = """
+    def f(a, n, k, y, c):
+        for i in range(n):
+            a[1] += y
+            if c:
+                a[k] += y
+        return y
+    """
+    runs = [(np.arange(3.0), n, k, 0.5, c) for n in (0, 1, 3) for k, c in ((0, True), (2, True), (9, False))]
+    check_results(accumulate_in_scalars, before, *runs)
+
+
 def test_each_loop_of_a_nest_has_the_sums_of_its_own_elements():
     before = """
     def f(A, a, n, k, y):
