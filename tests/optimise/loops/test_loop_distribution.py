@@ -102,7 +102,7 @@ def test_what_waits_is_added_all_the_same(loop: str, body: str):
         ("range(n)", "a[i] += s"),  # an element of its own
         ("range(n)", "a[k] += s\na[i] += s"),  # one element may be another one's
         ("range(1, n)", "j = i - 1\na[j] += s\nt = a[j]\na_1[i] += t"),  # the same iteration sees it
-        ("range(1, n)", "j = i - 1\na[i] += s\na[j] += s\nt = a[j]\na_1[i] += t"),
+        ("range(1, n)", "j = i - 1\nA[0, i] += s\nA[0, j] += s\nt = A[k, j]\na_1[i] += t"),
         ("range(1, n)", "j = i - 1\na_2 = A[i]\na_2[i] += s\na_2[j] += s"),  # another row in each iteration
         ("range(1, n)", "j = i + 1\na[j] += s\na[i] = s"),  # the next one stores it
         ("range(1, n)", "j = i - 1\nt = a[k]\na[i] += t\na[j] += t"),
