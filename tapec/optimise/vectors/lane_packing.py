@@ -170,9 +170,14 @@ class Packed:
 
     def _is_complete(self, array: str, axis: int) -> bool:
         """Whether an array is known to have the elements of all iterations along an axis."""
-        stop, extent = self.lanes.loop.stop, Op("dim", (Name(array), Const(axis)))
-        known = isinstance(stop, Name) and self.lanes.iterations.definition(stop) == extent
-        return known and self.lanes.iterations.never_negative(Name(self.lanes.loop.var))
+        iterations, loop = self.lanes.iterations, self.lanes.loop
+        extent = Op("dim", (Name(array), Const(axis)))
+
+        def is_at_most(number: Expr) -> bool:
+            value = iterations.definition(number) if isinstance(number, Name) else number
+            return value == extent or (isinstance(value, Op) and value.fn == "min" and any(map(is_at_most, value.args)))
+
+        return is_at_most(loop.stop) and iterations.never_negative(Name(loop.var))
 
     def _where_complete(self, copy: _Copy, extent: Atom, before: list[Stmt]) -> Atom:
         """An extent where the array has the elements of all iterations, and zero otherwise.

@@ -18,6 +18,7 @@ from tests.optimise.reading import read
 LOOP = """
 def f(A, A_1, a, n, k, d, c, x):
     n_1 = A.shape[0]
+    n_2 = min(n, n_1)
     for i in range({count}):
         s = x
         for j in range(k):
@@ -58,6 +59,7 @@ def copies(**parts: str) -> list[str]:
         ({"body": "a_2 = A[i]\n                t = a_2[j_1]"}, ["A"]),  # a row
         ({"body": "t = A[i, j_1]\n                A_1[i, j_1] += x"}, ["A", "A_1"]),  # sums of an iteration's own
         ({"count": "n_1", "body": GUARDED}, ["A"]),
+        ({"count": "n_2", "body": GUARDED}, ["A"]),  # the smaller one of that and another
         # what not all iterations read may not be there
         ({"body": GUARDED}, []),
         # lanes are neighbours, or the same for all, or more than one subscript counts with them
