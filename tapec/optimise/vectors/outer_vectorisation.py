@@ -87,7 +87,7 @@ def vectorise_outer_loops(
             return (map_blocks(stmt, block),)
         if gains(lanes, packed):
             say(stmt, "64 iterations side by side")
-            return Rewriting(lanes, packed, fresh).loop()
+            return Rewriting(lanes, packed, fresh, costs.LANE_WIDTH).loop()
         copies = Packed(lanes, fresh, once=True)
         if stops := copied_stops(lanes, copies):
             say(stmt, "64 iterations side by side where there are many")
@@ -109,7 +109,7 @@ def vectorise_outer_loops(
 
     def short(lanes: Lanes, packed: Packed, stops: set[str], most: int) -> Iterable[Stmt]:
         types = dict(fresh.types)
-        made = Rewriting(lanes, packed, fresh).loop()
+        made = Rewriting(lanes, packed, fresh, costs.LANE_WIDTH).loop()
         # what an iteration makes has another rank in lanes
         own = fresh.anew(uses.only_in(lanes.loop))
         fresh.types |= {name: types[name] for name in own}
@@ -125,7 +125,7 @@ def planned(stmt: Stmt, iterations: Iterations, fresh: Fresh) -> Rewriting | Non
     if lanes is None:
         return None
     packed = Packed(lanes, fresh)
-    return Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
+    return Rewriting(lanes, packed, fresh, costs.LANE_WIDTH) if gains(lanes, packed) else None
 
 
 def _possible(stmt: Stmt, iterations: Iterations) -> Lanes | None:
@@ -178,7 +178,7 @@ class Rewriting:
         lanes: Lanes,
         packed: Packed,
         fresh: Fresh,
-        width: int = costs.LANE_WIDTH,
+        width: int,
         disjoint: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
     ) -> None:
         self.width = Const(width)
