@@ -93,7 +93,8 @@ def f(a, a_1, A, k, n, s, c, x_stack):
 def test_what_waits_is_added_all_the_same(loop: str, body: str):
     text = LOOP.format(loop, body.replace("\n", "\n        "))
     arrays = np.linspace(0.1, 1.7, 8), np.linspace(-1.0, 2.0, 8)
-    check_results(distribute, text, *((*arrays, np.ones((1, 1)), 2, n, 0.3, True, [0.0]) for n in range(7)), tolerance=1e-14)
+    runs = [(*arrays, np.ones((1, 1)), 2, n, 0.3, True, [0.0]) for n in range(7)]
+    check_results(distribute, text, *runs, tolerance=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ TWO = "s = x\nfor j in range(k):\n    t = A[i, j]\n    s_1 = s * t\n    s = s_1\
         # how long it is differs from lane to lane
         (NESTED.format("i", "j_1, i", "+= x"), False),
         # long, over memory of the iteration
-        ("a_2 = np.empty(k)\nfor j_2 in range(2):\n    for j in range(k):\n        t = a[i]\n        a_2[j] = t", False),
+        ("t = a[i]\na_2 = np.empty(k)\nfor j_2 in range(2):\n    for j in range(k):\n        a_2[j] = t", False),
         ("a_2 = np.empty(k)\nfor j in range(k):\n    t = a[i]\n    a_2[j] = t", False),
     ],
 )
