@@ -26,17 +26,22 @@ product with a cotangent; both are functions again, to any order.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Sequence
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from numba.core.errors import NumbaError
 
+from tapec.api import compiled_program
 from tapec.backend.carrier import from_text
 from tapec.bridge import by_position, number, pullback_function, pushforward_function, value, with_results
+from tapec.errors import TapecError
+from tapec.jax_handlers import register
 from tapec.options import Keywords, Options, chosen
 
 
@@ -51,8 +56,9 @@ def wrap(f: Callable[..., Any], result: Any = None, **options: Unpack[Keywords])
     options  as for `tapec.grad`
     returns  a function of the same arguments: arrays, numbers, and dicts, lists and tuples of those; None, text and
              functions are static.  `f` gets an array of rank 0 as a number.  Results have the dtypes that `f` computes,
-             as far as JAX has them enabled.  Calls of a compiled program go through `jax.pure_callback`; under `vmap`
-             they go one after the other
+             as far as JAX has them enabled.  On the CPU a program that JAX compiles calls ours without Python; what
+             jitted code cannot call, and programs for other devices, go through `jax.pure_callback`.  Under `vmap`
+             calls go one after the other
     raises   TypeError   for complex arrays, static arguments without a hash, and results that JAX has no arrays for;
              ValueError  where a result has another shape or kind of number than JAX was told;
              TapecError  (see tapec.errors) when JAX traces the first call with new argument types, also where `f`
@@ -147,6 +153,7 @@ class _Node:
         self._result = result
         self._known: dict[Any, tuple[jax.ShapeDtypeStruct, ...]] = {}
         self._products: dict[Any, _Node] = {}
+        self._handlers: dict[Any, str | None] = {}
 
     def results(self, arguments: Sequence[Any]) -> tuple[jax.ShapeDtypeStruct, ...]:
         """Shapes and dtypes of the results, for those of arguments."""
@@ -196,6 +203,20 @@ class _Node:
                     f"{told.shape} and {told.dtype}; give the argument `result` of tapec.jax.wrap"
                 )
         return tuple(one.astype(told.dtype, copy=False) for one, told in zip(found, expected, strict=True))
+
+    def handler(self, arguments: Sequence[Any]) -> str | None:
+        """What XLA calls for arguments of these dtypes and ranks; None where Python is to be called."""
+        results = self.results(arguments)
+        key = tuple((np.dtype(one.dtype), len(one.shape)) for one in (*arguments, *results))
+        if key not in self._handlers:
+            kinds = key[: len(arguments)], key[len(arguments) :]
+            function = cast(types.FunctionType, self.f)
+            try:
+                program = compiled_program(function, (_Node, function, self.count, None, self.options), self.options)
+                self._handlers[key] = register(program, *kinds, self.several, self.run)
+            except (TapecError, NumbaError):
+                self._handlers[key] = None
+        return self._handlers[key]
 
     def pushforward(self, wrt: tuple[int, ...]) -> _Node:
         """The product with tangents of the arguments at `wrt`: those of the results of floating-point type."""
@@ -352,7 +373,18 @@ def _batched(arguments: Sequence[Any], axes: Sequence[Any], *, node: _Node) -> t
     return found, [0] * len(found)
 
 
-mlir.register_lowering(call_p, mlir.lower_fun(_callback, multiple_results=True))
+_in_python = mlir.lower_fun(_callback, multiple_results=True)
+
+
+def _compiled(context: Any, *operands: Any, node: _Node) -> Any:
+    handler = node.handler(context.avals_in)
+    if handler is None:
+        return _in_python(context, *operands, node=node)
+    return jax.ffi.ffi_lowering(handler)(context, *operands)
+
+
+mlir.register_lowering(call_p, _in_python)
+mlir.register_lowering(call_p, _compiled, platform="cpu")
 ad.primitive_jvps[call_p] = _jvp
 ad.primitive_transposes[call_p] = _transpose
 batching.primitive_batchers[call_p] = _batched

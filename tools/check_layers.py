@@ -23,7 +23,7 @@ Layers = tuple[tuple[str, ...], ...]
 LAYERS: Layers = (
     ("__main__",),
     ("cli",),
-    ("bridge", "dask", "diagnosis", "jax", "labelled", "pytensor", "scipy", "sklearn", "torch"),
+    ("bridge", "dask", "diagnosis", "jax", "jax_handlers", "labelled", "pytensor", "scipy", "sklearn", "torch"),
     ("__init__",),
     ("build",),
     (

@@ -9,6 +9,7 @@
 | where a statement or a name lives: the tree of blocks | `scopes.py` |
 | which iterations of a loop touch the same elements; may it be reordered or run on threads | `iterations.py` |
 | whether another store touches the element that was loaded | `dependence.py`; its arithmetic, `integers.py` |
+| which names are read later, at every statement | `liveness.py` |
 | what is written before it is read | `definite_writes.py` |
 | what is loop-invariant; what differs from lane to lane | `loop_invariance.py`, `lane_variance.py` |
 | loop-carried values that LLVM can shift in vectors | `first_order_recurrences.py` |

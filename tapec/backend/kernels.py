@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tapec.analyses.liveness import Liveness
 from tapec.backend import printer
-from tapec.optimise.simplify.liveness import Liveness
 from tapec.syntax.core import (
     Assign,
     Block,

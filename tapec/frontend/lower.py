@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-from tapec.errors import Span, UnsupportedSyntax
+from tapec.errors import Span, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import array_creation, packed_lists
 from tapec.frontend.arrays.copies_of_views import refuse_shared
 from tapec.frontend.calls import inlining
@@ -20,6 +20,7 @@ from tapec.frontend.evaluator.values import (
     Contents,
     Items,
     Lst,
+    Poison,
     Record,
     SameAs,
     Static,
@@ -183,5 +184,7 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
             return flatten_result(ev, array_creation.as_array(ev, value, None), leaves, span)
         case Static(obj=None):
             return None
+        case Poison(reason=reason):
+            ev.fail(TypeMismatch, "a part of what is returned has different types", None, reason=reason)
     message = f"cannot return {describe(value)}"
     ev.fail(UnsupportedSyntax, message, None, hint="return numbers, arrays, or tuples of those")

@@ -210,7 +210,7 @@ def contribution(tangent: Expr, param: str, params: Iterable[str]) -> Expr | Non
     """What `y_bar` adds to the adjoint of `param`, given the tangent formula; None for nothing."""
     values: dict[str, Expr] = {tangent_name(other): Const(0.0) for other in params}
     values[tangent_name(param)] = Name(ADJOINT)
-    result = fold(substitute(tangent, values))
+    result = simplify(substitute(tangent, values))
     return None if result == Const(0.0) else result
 
 
@@ -247,21 +247,21 @@ _CONSTANT_FOLDING: dict[str, Callable[..., int | float | bool]] = {
 }
 
 
-def fold(expr: Expr) -> Expr:
+def simplify(expr: Expr) -> Expr:
     """Simplify an expression of float arithmetic by algebraic identities, innermost first.
 
     Nothing is reordered or reassociated.  The operands count as floats: `1.0 * n` gives `n`.
     """
     if not isinstance(expr, Op):
         return expr
-    folded = Op(expr.fn, tuple(fold(arg) for arg in expr.args))
+    folded = Op(expr.fn, tuple(simplify(arg) for arg in expr.args))
     literal = _evaluate(folded)
     if literal is not None:
         return literal
     for pattern, result in _TABLE.get(folded.fn, ()):
         bound: dict[str, Expr] = {}
         if _matches(pattern, folded, bound):
-            return fold(substitute(result, bound))
+            return simplify(substitute(result, bound))
     return folded
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tapec.errors import NotDifferentiable, Span, UsageError
-from tapec.rules.formula import SCIPY, SIGNS, check_linear, contribution, fold, function_key, parse, tangent_name
+from tapec.rules.formula import SCIPY, SIGNS, check_linear, contribution, function_key, parse, simplify, tangent_name
 from tapec.syntax.core import Expr
 from tapec.syntax.custom_rule import Opaque
 
@@ -95,7 +95,7 @@ def rule(
 
 
 def _linear(formula: str, params: tuple[str, ...]) -> Expr:
-    parsed = fold(parse(formula, params))
+    parsed = simplify(parse(formula, params))
     check_linear(parsed, map(tangent_name, params))
     return parsed
 

@@ -12,7 +12,7 @@ from tapec.analyses.activity import Activity, is_callee, outputs, refuse_outside
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, aliases
 from tapec.frontend.evaluator.values import Sym, Tup
 from tapec.rules import rule_for
-from tapec.rules.formula import fold
+from tapec.rules.formula import simplify
 from tapec.rules.library import PRIMITIVES
 from tapec.rules.table import no_rule, refused_argument
 from tapec.syntax.core import (
@@ -279,7 +279,7 @@ class ForwardMode:
         # powers and quotients in adjoints are what has no second derivative at kinks, and says so
         poles = self.function.strong_zero and value.fn not in POWERS | QUOTIENTS
         poles = poles and may_be_infinite(value.fn, value.args)
-        return self.zero_kept(rule.tangent, names, moved, type_) if poles else fold(substitute(rule.tangent, names))
+        return self.zero_kept(rule.tangent, names, moved, type_) if poles else simplify(substitute(rule.tangent, names))
 
     def zero_kept(self, formula: Expr, names: dict[str, Expr], moved: list[str], type_: Scalar) -> Expr:
         """A tangent to which tangents of zero contribute zero, also where a partial derivative may be infinite."""
@@ -290,7 +290,7 @@ class ForwardMode:
             assert isinstance(dot, Name)
             kind = self.types[dot.id]
             assert isinstance(kind, Scalar)
-            term = zero_kept(fold(substitute(formula, alone)), dot.id, (kind, type_), self.function.again)
+            term = zero_kept(simplify(substitute(formula, alone)), dot.id, (kind, type_), self.function.again)
             total = term if total == Const(0.0) else Op("+", (total, term))
         return total
 

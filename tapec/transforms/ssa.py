@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tapec.analyses.liveness import Liveness
 from tapec.errors import Span
 from tapec.syntax.core import (
     Assign,
@@ -39,7 +40,6 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
-    reads,
     substitute,
     walk,
     writes,
@@ -50,7 +50,6 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.loop_exits import count_breaks
 
 Env = dict[str, Atom]
-Live = frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -71,14 +70,13 @@ def to_ssa(
     bound: Binding | None = None,
 ) -> Function:
     """The same program in single assignment; `avoid` holds names that must not be used."""
+    function = replace(function, body=_stacks_first(function.body))
     worker = _Ssa(function, constants, avoid)
-    body = _stacks_first(function.body)
-    worker.liveness.block(body, frozenset(), frozenset())
     out = worker.emitter.child()
     env: Env = {name: Name(name) for name in (*function.params, *constants)}
     if bound is not None:
         env |= worker.begin(bound, out)
-    worker.block(body, env, out)
+    worker.block(function.body, env, out)
     return replace(function, body=_closed(out), types=worker.types, shared=(), wide=False, few=())
 
 
@@ -136,7 +134,7 @@ class _Ssa:
         self.types = {name: function.types[name] for name in (*function.params, *constants)}
         self.old = function.types
         self.emitter = Emitter(self.types, set(avoid) | set(self.types))
-        self.liveness = _Liveness()
+        self.liveness = Liveness(function)
         self.loops: list[dict[str, str]] = []
 
     def begin(self, bound: Binding, out: Emitter) -> Env:
@@ -232,8 +230,9 @@ class _Ssa:
             self.leave(second_env, second_end)
             return None, out
         result = dict(env)
-        live = self.liveness.after[stmt.key]
-        for name in sorted((first_env.keys() | second_env.keys()) & live):
+        for name in sorted(first_env.keys() | second_env.keys()):
+            if not self.liveness.live_after(stmt, name):
+                continue
             a, b = first_env.get(name), second_env.get(name)
             if a == b and a is not None:
                 result[name] = a
@@ -264,9 +263,10 @@ class _Ssa:
         assigned = written_in(stmt.body)
         if isinstance(stmt, For):
             assigned.add(stmt.var)
-        needed = self.liveness.head[stmt.key] | self.liveness.after[stmt.key]
         carried = {}
-        for name in sorted(assigned & needed):
+        for name in sorted(assigned):
+            if not (self.liveness.live_at_head(stmt, name) or self.liveness.live_after(stmt, name)):
+                continue
             start = env.get(name)
             if start is None:
                 start = self.blank(name, out)
@@ -314,38 +314,3 @@ class _Ssa:
             ready.append((new, value))
         for new, value in ready:
             out.assign(new, value)
-
-
-class _Liveness:
-    """Names that may be read later: after each `if` and loop, and at each loop's head."""
-
-    def __init__(self) -> None:
-        self.after: dict[int, Live] = {}
-        self.head: dict[int, Live] = {}
-
-    def block(self, block: Block, live: Live, at_break: Live) -> Live:
-        for stmt in reversed(block):
-            self.after[stmt.key] = live
-            live = self.statement(stmt, live, at_break)
-        return live
-
-    def statement(self, stmt: Stmt, live: Live, at_break: Live) -> Live:
-        match stmt:
-            case If(body=body, orelse=orelse):
-                sides = self.block(body, live, at_break) | self.block(orelse, live, at_break)
-                return sides | frozenset(reads(stmt))
-            case For(body=body) | Loop(body=body):
-                # what was found for a loop around it, which reads no less by now: nests take no longer for it
-                head = self.head.get(stmt.key, frozenset()) | (live if isinstance(stmt, For) else frozenset())
-                while True:
-                    before = self.block(body, head, live) - set(writes(stmt))
-                    if before <= head:
-                        break
-                    head |= before
-                self.head[stmt.key] = head
-                return head | frozenset(reads(stmt))
-            case Break():
-                return at_break
-            case Raise():
-                return frozenset(reads(stmt))
-        return (live - set(writes(stmt))) | frozenset(reads(stmt))

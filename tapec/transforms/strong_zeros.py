@@ -5,7 +5,7 @@ The name is Enzyme's.
 
 from __future__ import annotations
 
-from tapec.rules.formula import SCIPY, fold
+from tapec.rules.formula import SCIPY, simplify
 from tapec.syntax.core import Const, Expr, Name, Op, substitute, zero_of
 from tapec.syntax.types import FLOAT64, Scalar
 
@@ -48,5 +48,5 @@ def zero_kept(product: Expr, factor: str, kinds: tuple[Scalar, Scalar], again: b
     """
     if again:
         one = Const(1.0) if kinds[0] == FLOAT64 else Op(f"cast.{kinds[0].dtype}", (Const(1.0),))
-        return Op("strong", (Name(factor), fold(substitute(product, {factor: one}))))
+        return Op("strong", (Name(factor), simplify(substitute(product, {factor: one}))))
     return Op("ifelse", (Op("!=", (Name(factor), zero_of(kinds[0]))), product, zero_of(kinds[1])))

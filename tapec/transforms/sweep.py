@@ -18,7 +18,7 @@ from tapec.analyses.aliases import Memory
 from tapec.analyses.scopes import Scope, Scopes
 from tapec.errors import NotDifferentiable
 from tapec.rules import rule_for
-from tapec.rules.formula import fold
+from tapec.rules.formula import simplify
 from tapec.rules.library import PRIMITIVES
 from tapec.rules.table import no_rule, refused_argument
 from tapec.syntax.core import (
@@ -293,7 +293,7 @@ class Sweep:
         names |= {"y": Name(target), "y_bar": Name(bar)}
         for arg, contribution in zip(value.args, rule.contributions, strict=False):
             if contribution is not None and isinstance(arg, Name) and arg.id in self.activity:
-                found = fold(substitute(contribution, names))
+                found = simplify(substitute(contribution, names))
                 self.contribute(arg.id, self.zero_kept(value.fn, value.args, bar, Name(target), found), out)
 
     def zero_kept(self, fn: str, args: tuple[Expr, ...], bar: str, result: Name, contribution: Expr) -> Expr:

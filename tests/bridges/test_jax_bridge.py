@@ -219,3 +219,44 @@ def test_pickles():
 
 def test_the_examples_of_the_module():
     assert doctest.testmod(tapec.jax).failed == 0
+
+
+def test_compiled_programs_call_no_python(monkeypatch, precision):
+    called = []
+    plain = tapec.jax._Node.run
+    monkeypatch.setattr(tapec.jax._Node, "run", lambda self, *given: called.append(self) or plain(self, *given))
+    step = jax.jit(jax.value_and_grad(tapec.jax.wrap(energy)))
+    for x in (jnp.linspace(0.1, 2.0, 5), jnp.zeros(0), jnp.ones(7)):
+        same(step(x, 2.0), jax.value_and_grad(reference)(x, 2.0))
+    assert not called
+
+
+def several(x, n, flag):
+    return (x[::2, ::-1], n + 1, flag, x.sum()) if flag else (x[:1], n, flag, x[0, 0])
+
+
+def test_strided_results_integers_and_booleans(precision):
+    x, wrapped = jnp.arange(12.0).reshape(4, 3), tapec.jax.wrap(several)
+    same(jax.jit(wrapped)(x, 3, True), (x[::2, ::-1], jnp.asarray(4), jnp.asarray(True), jnp.sum(x)))
+
+
+def test_results_of_another_shape_than_jax_was_told(precision):
+    # with ones there is one row, with others there are more
+    wrapped = jax.jit(tapec.jax.wrap(lambda x: x[: int(x[0])]))
+    same(wrapped(jnp.ones(3)), jnp.ones(1))
+    with pytest.raises(Exception, match="JAX was told"):
+        jax.block_until_ready(wrapped(jnp.full(3, 2.0)))
+
+
+def rooted(x):
+    if x[0] < 0.0:
+        raise ValueError("a root of what is below zero")
+    return np.sqrt(x[0])
+
+
+def test_errors_of_compiled_programs_have_their_text(precision):
+    slope = jax.jit(jax.grad(tapec.jax.wrap(rooted)))
+    same(slope(jnp.full(1, 4.0)), jnp.full(1, 0.25))
+    with pytest.raises(Exception, match="ValueError: a root of what is below zero"):
+        jax.block_until_ready(slope(jnp.full(1, -1.0)))
+    same(slope(jnp.full(1, 4.0)), jnp.full(1, 0.25))

@@ -299,3 +299,12 @@ def slice_of_text_with_bounds_of_the_run(x, n):
 @refused(1.0, 1)
 def mapping_outside_by_a_key_of_the_run(x, n):
     return x * FACTORS[n]
+
+
+@refused(VECTOR)
+def item_of_two_types(x):
+    if x[0] > 0.0:
+        pair = x, 1.0
+    else:
+        pair = x[0], 2.0
+    return pair[0] * pair[1]

@@ -155,3 +155,15 @@ def nothing_beside_the_number_in_differentiated_code(x):
 @misuse
 def nothing_beside_the_value():
     tapec.vjp(square, 1.0, has_aux=True)
+
+
+@misuse
+def a_result_of_which_a_part_has_two_types():
+    def pair(x):
+        if x[0] > 0.0:
+            found = x, 1.0
+        else:
+            found = x[0], 2.0
+        return found
+
+    tapec.vjp(pair, np.ones(2))

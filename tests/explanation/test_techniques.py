@@ -13,9 +13,9 @@ import tapec
 from tests.explanation.programs import recurrent
 from tests.optimise.buffers.test_dead_buffer_reuse import leapfrog
 from tests.optimise.buffers.test_row_store_hoisting import eliminated
-from tests.optimise.vectors.test_unroll_and_jam import weighted
-from tests.optimise.loops.test_upward_recurrences import diffused
 from tests.optimise.buffers.test_zeroed_elements import recursion
+from tests.optimise.loops.test_upward_recurrences import diffused
+from tests.optimise.vectors.test_unroll_and_jam import weighted
 from tests.programs.inference import viterbi
 from tests.programs.objectives import gmm_vectorised
 from tests.sampling import sampled

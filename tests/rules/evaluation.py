@@ -10,7 +10,7 @@ from numba import njit
 
 import tapec_runtime
 from tapec.rules import RULES, Rule, rule_for
-from tapec.rules.formula import RESULT, fold, show, tangent_name
+from tapec.rules.formula import RESULT, show, simplify, tangent_name
 from tapec.syntax.core import Const, Expr, Name, Op, substitute
 
 NAMESPACE = {
@@ -74,7 +74,7 @@ def derivative(expr: Expr, tangents: dict[str, Expr]) -> Expr:
     values: dict[str, Expr] = dict(zip(rule.params, expr.args, strict=True))
     values |= {tangent_name(p): derivative(arg, tangents) for p, arg in zip(rule.params, expr.args, strict=True)}
     values[RESULT] = expr
-    return fold(substitute(rule.tangent, values))
+    return simplify(substitute(rule.tangent, values))
 
 
 def second(rule: Rule, values: dict, directions: dict) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tapec.analyses.liveness import Liveness
 from tapec.syntax.core import Assign, Const, For, Function, Name, Op, Return
 from tapec.syntax.types import FLOAT64, INT64
 from tapec.transforms import ssa
@@ -20,13 +21,13 @@ def nest(depth: int) -> Function:
 
 def test_nests_are_not_walked_twice_for_each_loop(monkeypatch):
     visited = []
-    plain = ssa._Liveness.statement
+    plain = Liveness._statement
 
-    def counted(self, stmt, live, at_break):
+    def counted(self, stmt, *masks):
         visited.append(stmt)
-        return plain(self, stmt, live, at_break)
+        return plain(self, stmt, *masks)
 
-    monkeypatch.setattr(ssa._Liveness, "statement", counted)
+    monkeypatch.setattr(Liveness, "_statement", counted)
     counts = []
     for depth in (5, 10, 20):
         visited.clear()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn, Self
 
+import gast
 import numpy as np
 
 from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
@@ -30,6 +31,7 @@ from tapec.frontend.evaluator.values import (
     Items,
     Lst,
     MaybeNone,
+    Poison,
     State,
     Sym,
     Unseen,
@@ -261,7 +263,10 @@ class Evaluator(LoweringMethods):
         handler = self.expression_handlers.get(type(node))
         if handler is None:
             self.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
-        return handler(self, node) if self.live is None else self.live.evaluated(node, handler)
+        value = handler(self, node) if self.live is None else self.live.evaluated(node, handler)
+        if type(value) is Poison and isinstance(node, gast.Subscript | gast.Attribute):
+            self.fail(TypeMismatch, "this cannot be used here", node, reason=value.reason)
+        return value
 
     def statements(self, stmts: list[Any]) -> None:
         for stmt in stmts:

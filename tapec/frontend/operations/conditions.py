@@ -143,7 +143,8 @@ def select(
         raise DeadCode
     value = ev.frame.env.pop(key)
     if isinstance(value, Poison | Maybe):
-        ev.fail(TypeMismatch, "the two values of this expression have different types", node)
+        reason = value.reason if isinstance(value, Poison) else ""
+        ev.fail(TypeMismatch, "the two values of this expression have different types", node, reason=reason)
     return value
 
 

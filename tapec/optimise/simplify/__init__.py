@@ -10,7 +10,6 @@
 | `exit_blocks.py` | let what a loop does on its only way out stand behind it |
 | `identities.py` | algebraic identities that hold for every number: nan, infinities and signed zeros included |
 | `index_tests.py` | test the subscripts of adjoints that no test before all loops covers |
-| `liveness.py` | which names are read later, at every statement |
 | `non_finite_tests.py` | raise where the first value that is not finite appears: `debug="nan"` |
 | `renest.py` | put values that are used once back into the expressions that use them |
 | `stack_layouts.py` | the layout of a list of arrays: that of all its arrays, or any |

@@ -14,7 +14,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, Aliases, is_memory
 from tapec.analyses.dependence import Affine
 from tapec.analyses.facts import facts
-from tapec.optimise.simplify.liveness import NameSets
+from tapec.analyses.liveness import NameSets
 from tapec.syntax.core import (
     Assign,
     Block,

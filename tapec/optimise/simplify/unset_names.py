@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.optimise.simplify.liveness import NameSets
+from tapec.analyses.liveness import NameSets
 from tapec.syntax.core import (
     Assign,
     Block,

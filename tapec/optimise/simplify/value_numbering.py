@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.facts import facts
+from tapec.analyses.liveness import Liveness
 from tapec.optimise.name_origins import Vocabulary, is_adjoint
 from tapec.optimise.simplify.available_values import Available
 from tapec.optimise.simplify.branch_outcomes import Env, Outcomes
 from tapec.optimise.simplify.identities import fold
-from tapec.optimise.simplify.liveness import Liveness
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -11,9 +11,9 @@ import builtins
 import keyword
 from dataclasses import dataclass, replace
 
+from tapec.analyses.liveness import Liveness
 from tapec.analyses.varying_extents import VaryingExtents
 from tapec.optimise.name_origins import Vocabulary
-from tapec.optimise.simplify.liveness import Liveness
 from tapec.syntax.core import (
     Assign,
     Atom,

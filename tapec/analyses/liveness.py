@@ -65,6 +65,9 @@ class Liveness:
     def live_after(self, stmt: Stmt, name: str) -> bool:
         return bool(self.after[stmt.key] & self.names.bit(name))
 
+    def live_at_head(self, loop: For | Loop, name: str) -> bool:
+        return bool(self.head[loop.key] & self.names.bit(name))
+
     def _block(self, block: Block, live: int, at_break: int) -> int:
         for stmt in reversed(block):
             key = stmt.key
