@@ -80,6 +80,18 @@ def close(first: tuple[Any, ...], second: tuple[Any, ...], tolerance: float) -> 
     return True
 
 
+def check_results(change: Callable[[Function], Function], text: str, *runs: Args, tolerance: float = 0.0) -> None:
+    """A pass changes a program, and what it computes of each of some arguments stays the same, up to a tolerance."""
+    core = read(text)
+    changed = change(core)
+    assert changed.body != core.body
+    for args in runs:
+        expected, got = run(core, args), run(changed, args)
+        assert not isinstance(expected[0], type), f"{args} {expected}"
+        alike = close(expected, got, tolerance) if tolerance else identical(expected, got)
+        assert alike, f"{args}\n{printer.function(changed)}\n{expected}\n{got}"
+
+
 def check_passes(
     core: Function,
     passes: Iterable[Callable[[Function, frozenset[str]], Function]],

@@ -68,10 +68,10 @@ def check(change: Callable[[Function], Function], before: str, after: str, words
         assert printer.function(change(changed), quote=False) == textwrap.dedent(after).lstrip()
 
 
-def stays(change: Callable[[Function], Function], text: str) -> None:
-    """A pass leaves the program in `text` as it is."""
-    before = read(text)
-    assert printer.function(change(before), quote=False) == printer.function(before, quote=False)
+def unchanged(change: Callable[[Function], Function], text: str, words: str = "") -> None:
+    """A pass leaves a program as it is."""
+    core = read(text, words)
+    assert printer.function(change(core), quote=False) == printer.function(core, quote=False)
 
 
 def opened(function: Function, **axes: tuple[int, ...]) -> Function:
@@ -111,14 +111,15 @@ def _stmt(stmt: ast.stmt, span: Span) -> Stmt | None:
         case ast.For(iter=ast.Call(func=ast.Attribute(attr="checkpointed"), args=[range_, slots])):
             loop = _stmt(ast.For(stmt.target, range_, stmt.body, []), span)
             return replace(loop, slots=_expr(slots))  # type: ignore[type-var, arg-type]
-        case ast.For(target=ast.Name(id=var), iter=ast.Call(args=args), body=body):
+        case ast.For(target=ast.Name(id=var), iter=ast.Call(func=counted, args=args), body=body):
+            threads = ast.unparse(counted) == "numba.prange"
             bounds = [_expr(arg) for arg in args]
             start, stop, step = {
                 1: (Const(0), bounds[0], Const(1)),
                 2: (*bounds, Const(1)),
                 3: tuple(bounds),
             }[len(bounds)]
-            return For(var, start, stop, step, _block(body, span), False, span)  # type: ignore[arg-type]
+            return For(var, start, stop, step, _block(body, span), threads, span)  # type: ignore[arg-type]
         case ast.While(body=body):
             return Loop(_block(body, span), span)
         case ast.Break():

@@ -24,7 +24,6 @@ from tapec.backend import jit
 from tapec.backend.program import Program
 from tapec.optimise import costs
 from tapec.optimise.vectors import outer_vectorisation
-from tapec.syntax.core import Const
 
 
 class _Unwritten:
@@ -142,9 +141,9 @@ def harsh(side_by_side: bool = True) -> Iterator[None]:
         mock.patch.object(jit, "load", _harshly),
         mock.patch.object(outer_vectorisation, "gains", lambda *_: True) if side_by_side else nullcontext(),
         mock.patch.object(outer_vectorisation, "few", lambda *_: False) if side_by_side else nullcontext(),
-        mock.patch.object(outer_vectorisation, "_LANES", Const(4)),
         mock.patch.multiple(
             costs,
+            LANE_WIDTH=4,
             OWN_COMPARISONS=-1,
             OWN_COMPARISONS_AGAIN=-1,
             BLAS_ITERATIONS=1,

@@ -11,7 +11,9 @@ from tapec.syntax.types import FLOAT64, Array
 
 
 class Elements:
-    """Questions about the subscripts in a loop without loops or branches, which counts up or down by one."""
+    """Questions about the subscripts in a loop without loops or branches, which counts up or down by one and reads no
+    array as a whole.
+    """
 
     def __init__(self, iterations: Iterations, loop: For) -> None:
         self.iterations = iterations
@@ -55,7 +57,8 @@ class Elements:
 
     def place(self, access: Access) -> list[Affine] | None:
         """Subscripts of which each counts with the loop, or stands still; none is negative."""
-        found = [self.iterations.subscript(sub) for sub in access.index or ()]
+        assert access.index is not None
+        found = [self.iterations.subscript(sub) for sub in access.index]
         known = [one for one in found if one is not None]
         still = all(one.base == self.loop.var or one.base not in self.inside for one in known)
         counted = all(self.iterations.dependence.minimum(one) >= 0 for one in known)

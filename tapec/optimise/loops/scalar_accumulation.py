@@ -145,6 +145,7 @@ class _Sums:
     def upward(self, loop: For) -> bool:
         return loop.step == Const(1)
 
+
 def _names(stmt: Store) -> set[str]:
     return {name for sub in stmt.index for name in _names_of(sub)}
 

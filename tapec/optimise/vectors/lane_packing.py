@@ -25,7 +25,7 @@ from tapec.analyses.lane_variance import Lanes
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store, blocks, written_in, zero_of
-from tapec.syntax.types import INT64, UINT64, Array
+from tapec.syntax.types import BOOL, INT64, UINT64, Array
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ class Packed:
         for copy in dict.fromkeys(self.of.values()):
             before: list[Stmt] = []
             extents = [self._extent(copy, k, before) for k in range(len(copy.stops))]
+            extents[0] = self._where_complete(copy, extents[0], before)
             type_ = self.fresh.types[copy.array]
             assert isinstance(type_, Array)
             name = self.names[copy] = self.fresh(f"{copy.array}_lanes", Array(type_.dtype, type_.ndim))
@@ -104,20 +105,23 @@ class Packed:
             last = [self._summed(copy, name, extents, first, lanes)] if copy.added else []
             yield Made(before, self._filled(copy, name, extents, first, lanes), last)
 
-    def _collect(self, block: Iterable[Stmt], around: tuple[For, ...]) -> None:
+    def _collect(self, block: Iterable[Stmt], around: tuple[For, ...], apart: bool = False) -> None:
+        """Collect the accesses of a block in these loops; of one that is `apart`, not all iterations come to it."""
         for stmt in block:
             match stmt:
                 case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-                    self._consider(stmt, array, tuple(index), around)
+                    self._consider(stmt, array, tuple(index), around, apart)
                 case Store(array=array, index=index, accumulate=True) if array in self._added:
-                    self._consider(stmt, array, index, around)
+                    self._consider(stmt, array, index, around, apart)
                 case For() if stmt.key not in self.lanes.controls:
-                    self._collect(stmt.body, (*around, stmt))
+                    self._collect(stmt.body, (*around, stmt), apart)
                     continue
             for inner in blocks(stmt):
-                self._collect(inner, around)
+                self._collect(inner, around, apart or stmt.key in self.lanes.controls)
 
-    def _consider(self, stmt: Assign | Store, array: str, index: tuple[Expr, ...], around: tuple[For, ...]) -> None:
+    def _consider(
+        self, stmt: Assign | Store, array: str, index: tuple[Expr, ...], around: tuple[For, ...], apart: bool
+    ) -> None:
         changed, added = array in self._changed, isinstance(stmt, Store)
         found = self.lanes.element(array, index)
         assert found is not None
@@ -130,7 +134,7 @@ class Packed:
         type_ = self.fresh.types.get(array)
         if not isinstance(type_, Array) or (added and not type_.is_float):
             return
-        if axis == (0 if type_.layout == "F" else type_.ndim - 1):
+        if axis == (0 if type_.layout == "F" else type_.ndim - 1) or (apart and not self._is_complete(array, axis)):
             return
         loops = {Name(loop.var): loop for loop in around}
         others = [sub for k, sub in enumerate(index) if k != axis]
@@ -162,6 +166,37 @@ class Packed:
         before.append(Assign(wanted.id, stop))
         before.append(Assign(least.id, Op("min", (whole, wanted))))
         before.append(Assign(most.id, Op("max", (least, Const(0)))))
+        return most
+
+    def _is_complete(self, array: str, axis: int) -> bool:
+        """Whether an array is known to have the elements of all iterations along an axis."""
+        iterations, loop = self.lanes.iterations, self.lanes.loop
+        extent = Op("dim", (Name(array), Const(axis)))
+
+        def is_at_most(number: Expr) -> bool:
+            value = iterations.definition(number) if isinstance(number, Name) else number
+            return value == extent or (isinstance(value, Op) and value.fn == "min" and any(map(is_at_most, value.args)))
+
+        return is_at_most(loop.stop) and iterations.never_negative(Name(loop.var))
+
+    def _where_complete(self, copy: _Copy, extent: Atom, before: list[Stmt]) -> Atom:
+        """An extent where the array has the elements of all iterations, and zero otherwise.
+
+        An access that is made at all is made by every iteration: of an array with fewer elements, there is none.
+        """
+        if self._is_complete(copy.array, copy.axis):
+            return extent
+        loop, whole, complete = self.lanes.loop, Name(self.fresh("n", INT64)), Name(self.fresh("t", BOOL))
+        before.append(Assign(whole.id, Op("dim", (Name(copy.array), Const(copy.axis)))))
+        before.append(Assign(complete.id, Op(">=", (whole, loop.stop))))
+        if not self.lanes.iterations.never_negative(Name(loop.var)):
+            last, counts, both = Name(self.fresh("n", INT64)), Name(self.fresh("t", BOOL)), Name(self.fresh("t", BOOL))
+            before.append(Assign(last.id, Op("neg", (whole,))))
+            before.append(Assign(counts.id, Op(">=", (loop.start, last))))
+            before.append(Assign(both.id, Op("and", (complete, counts))))
+            complete = both
+        most = Name(self.fresh("n", INT64))
+        before.append(Assign(most.id, Op("ifelse", (complete, extent, Const(0)))))
         return most
 
     def _filled(self, copy: _Copy, name: str, extents: list[Atom], first: str, lanes: str) -> Stmt:

@@ -25,12 +25,13 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.lane_variance import Lanes
+from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import for_answers
 from tapec.optimise.vectors.lane_buffers import with_lanes_last
 from tapec.optimise.vectors.lane_gain import copied_stops, few, gains, short_loops
 from tapec.optimise.vectors.lane_packing import Packed
-from tapec.optimise.vectors.short_lanes import CACHED, SHORT, LaneLengths, Uses, where_short
+from tapec.optimise.vectors.short_lanes import LaneLengths, Uses, where_short
 from tapec.optimise.vectors.vector_report import Obstacle, innermost, obstacle
 from tapec.remarks import is_heard, remark
 from tapec.syntax.core import (
@@ -59,9 +60,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, UINT64, Array, Scalar
 
-# iterations side by side
-_LANES = Const(64)
-
 
 def vectorise_outer_loops(
     function: Function,
@@ -89,14 +87,14 @@ def vectorise_outer_loops(
             return (map_blocks(stmt, block),)
         if gains(lanes, packed):
             say(stmt, "64 iterations side by side")
-            return Rewriting(lanes, packed, fresh).loop()
+            return Rewriting(lanes, packed, fresh, costs.LANE_WIDTH).loop()
         copies = Packed(lanes, fresh, once=True)
         if stops := copied_stops(lanes, copies):
             say(stmt, "64 iterations side by side where there are many")
-            return short(lanes, copies, stops, CACHED)
+            return short(lanes, copies, stops, costs.CACHED_ITERATIONS)
         if stops := short_loops(lanes):
             say(stmt, "64 iterations side by side where its inner loops are short")
-            return short(lanes, packed, stops, SHORT)
+            return short(lanes, packed, stops, costs.SHORT_IN_LANES)
         refused(stmt, lanes)
         return (map_blocks(stmt, block),)
 
@@ -109,9 +107,9 @@ def vectorise_outer_loops(
         why = "they run on vectors where its inner loops do not; what an iteration keeps takes 64 times the room"
         remark(stmt.span, "outer_vectorisation", what, why)
 
-    def short(lanes: Lanes, packed: Packed, stops: set[str], most: Const) -> Iterable[Stmt]:
+    def short(lanes: Lanes, packed: Packed, stops: set[str], most: int) -> Iterable[Stmt]:
         types = dict(fresh.types)
-        made = Rewriting(lanes, packed, fresh).loop()
+        made = Rewriting(lanes, packed, fresh, costs.LANE_WIDTH).loop()
         # what an iteration makes has another rank in lanes
         own = fresh.anew(uses.only_in(lanes.loop))
         fresh.types |= {name: types[name] for name in own}
@@ -127,7 +125,7 @@ def planned(stmt: Stmt, iterations: Iterations, fresh: Fresh) -> Rewriting | Non
     if lanes is None:
         return None
     packed = Packed(lanes, fresh)
-    return Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
+    return Rewriting(lanes, packed, fresh, costs.LANE_WIDTH) if gains(lanes, packed) else None
 
 
 def _possible(stmt: Stmt, iterations: Iterations) -> Lanes | None:
@@ -180,10 +178,10 @@ class Rewriting:
         lanes: Lanes,
         packed: Packed,
         fresh: Fresh,
-        width: Const = _LANES,
+        width: int,
         disjoint: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
     ) -> None:
-        self.width = width
+        self.width = Const(width)
         self.disjoint = disjoint
         self.lanes = lanes
         self.packed = packed

@@ -23,16 +23,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import FORMULA, GuardResult
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, reads, walk, writes
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
-
-# the longest loops that count as short, those of which 64 copies stay in the cache, and the fewest lanes worth a copy
-SHORT = Const(24)
-CACHED = Const(512)
-_LANES = Const(16)
 
 
 class Uses:
@@ -96,36 +92,37 @@ class LaneLengths:
 
 def where_short(
     loop: For,
-    vectorise_outer_loops: Iterable[Stmt],
+    in_lanes: Iterable[Stmt],
     otherwise: Stmt,
     stops: set[str],
-    most: Const,
+    most: int,
     own: dict[str, str],
     fresh: Fresh,
     lengths: LaneLengths,
 ) -> Iterator[Stmt]:
     """The loop in lanes where its loops up to `stops` make at most so many iterations, and otherwise as it was.
 
-    vectorise_outer_loops  the loop in lanes
+    in_lanes  the loop in lanes
     most      iterations of the loops inside
     own       name -> its name in lanes
     lengths   which of the two it is, if that is known
     """
     span = loop.span
     many = Op("-", (loop.stop, loop.start))
-    limits = tuple(Op("<=", (Name(stop), most)) for stop in sorted(stops))
-    holds = lengths.hold((*limits, Op(">=", (many, _LANES))))
+    limits = tuple(Op("<=", (Name(stop), Const(most))) for stop in sorted(stops))
+    least = Const(costs.LANES)
+    holds = lengths.hold((*limits, Op(">=", (many, least))))
     if holds is False:
         yield otherwise
         return
-    body: Block = renamed(tuple(vectorise_outer_loops), own)
+    body: Block = renamed(tuple(in_lanes), own)
     if holds:
         yield from body
         return
     iterations = Name(fresh("n", INT64))
     yield Assign(iterations.id, many, span)
     test: Name | None = None
-    for one in (*limits, Op(">=", (iterations, _LANES))):
+    for one in (*limits, Op(">=", (iterations, least))):
         answer = Name(fresh("t", BOOL))
         yield Assign(answer.id, one, span)
         if test is not None:

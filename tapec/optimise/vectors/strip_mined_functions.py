@@ -25,6 +25,7 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.lane_variance import Lanes
+from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.vectors.if_conversion import calls_functions, can_select
 from tapec.optimise.vectors.lane_gain import few
@@ -32,9 +33,6 @@ from tapec.optimise.vectors.lane_packing import Packed
 from tapec.optimise.vectors.outer_vectorisation import Rewriting
 from tapec.remarks import remark
 from tapec.syntax.core import Block, Const, For, Function, If, Loop, Stmt, map_blocks, walk, writes
-
-# iterations at a time
-_ITERATIONS = Const(32)
 
 
 def strip_mine_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -51,7 +49,7 @@ def strip_mine_functions(function: Function, _constants: frozenset[str] = frozen
             return (map_blocks(stmt, block),)
         why = "between its inner loops, for 32 iterations at a time: they run on vectors then"
         remark(stmt.span, "strip_mined_functions", "elementary functions have a loop of their own", why)
-        return Rewriting(lanes, Packed(lanes, fresh), fresh, _ITERATIONS, _is_cut).loop()
+        return Rewriting(lanes, Packed(lanes, fresh), fresh, costs.STRIP_ITERATIONS, _is_cut).loop()
 
     return replace(function, body=block(function.body), types=fresh.types)
 

@@ -8,7 +8,7 @@ import pytest
 from tapec.backend import printer
 from tapec.optimise.buffers.allocation_hoisting import hoist_allocations
 from tests.optimise.comparison import keeps_values
-from tests.optimise.reading import check, read, stays
+from tests.optimise.reading import check, read, unchanged
 
 
 def test_an_allocation_leaves_the_loop():
@@ -38,7 +38,7 @@ def test_an_allocation_leaves_the_loop():
 
 
 def test_memory_that_outlives_its_iteration_is_made_anew():
-    stays(
+    unchanged(
         hoist_allocations,
         """
         def f(a, n, y):

@@ -6,7 +6,7 @@ import pytest
 
 from tapec.optimise.buffers.array_phis import copy_array_phis
 from tests.optimise.comparison import keeps_values
-from tests.optimise.reading import check, stays
+from tests.optimise.reading import check, unchanged
 
 
 def test_elements_are_copied_where_branches_join():
@@ -59,7 +59,7 @@ def test_an_array_that_something_else_uses_is_not_copied():
             z = a_1[0]
             return z
         """
-    stays(copy_array_phis, text)
+    unchanged(copy_array_phis, text)
 
 
 def test_extents_that_differ_are_not_joined():
@@ -74,7 +74,7 @@ def test_extents_that_differ_are_not_joined():
             z = a[0]
             return z
         """
-    stays(copy_array_phis, text)
+    unchanged(copy_array_phis, text)
 
 
 BRANCHES = """
@@ -125,8 +125,8 @@ def test_copies_have_the_elements(other):
     ids=str,
 )
 def test_other_arrays_are_not_copied(other):
-    stays(copy_array_phis, BRANCHES.format(**{**PLAIN, **other}))
+    unchanged(copy_array_phis, BRANCHES.format(**{**PLAIN, **other}))
 
 
 def test_large_arrays_are_not_copied():
-    stays(copy_array_phis, BRANCHES.format(**PLAIN).replace("(2)", "(99)"))
+    unchanged(copy_array_phis, BRANCHES.format(**PLAIN).replace("(2)", "(99)"))

@@ -8,7 +8,7 @@ import pytest
 from tapec.optimise.buffers.privatisation import privatise
 from tapec.syntax.core import For
 from tests.optimise.comparison import keeps_values
-from tests.optimise.reading import check, open_axes, opened, read, stays
+from tests.optimise.reading import check, open_axes, opened, read, unchanged
 
 
 def test_a_scratch_array_is_made_in_the_iteration_that_uses_it():
@@ -51,7 +51,7 @@ def test_a_scratch_array_is_made_in_the_iteration_that_uses_it():
 )
 def test_an_array_that_carries_values_from_iteration_to_iteration_stays(iteration: str):
     body = "\n".join(f"        {line}" for line in iteration.splitlines())
-    stays(
+    unchanged(
         privatise,
         f"""
 def f(a, n, c, y):
@@ -97,7 +97,7 @@ def test_of_an_array_as_long_as_the_loop_an_iteration_has_one_element():
 
 @pytest.mark.parametrize(("stop", "sub"), [("k", "i"), ("n", "j")])
 def test_an_array_of_which_an_iteration_uses_some_element_stays(stop, sub):
-    stays(
+    unchanged(
         privatise,
         f"""
 def f(a, n, k, y):
@@ -154,7 +154,7 @@ def test_of_a_matrix_with_a_row_for_each_iteration_an_iteration_has_the_row():
     ids=str,
 )
 def test_a_matrix_of_which_an_iteration_uses_other_rows_stays(other):
-    stays(privatise, ROWS.format(**{**OF_AN_ITERATION, **other}))
+    unchanged(privatise, ROWS.format(**{**OF_AN_ITERATION, **other}))
 
 
 def test_a_row_of_zeros_is_one_in_each_iteration():
@@ -165,7 +165,7 @@ def test_a_row_of_zeros_is_one_in_each_iteration():
 
 
 def test_an_array_that_is_used_after_the_loop_stays():
-    stays(
+    unchanged(
         privatise,
         """
         def f(n, y):
@@ -208,7 +208,7 @@ PLAIN = {"before": "pass", "between": "pass", "use": "t = a_1[0]", "last": "pass
     ids=str,
 )
 def test_an_array_of_which_an_iteration_may_use_more_stays(other):
-    stays(privatise, SCRATCH.format(**{**PLAIN, **other}))
+    unchanged(privatise, SCRATCH.format(**{**PLAIN, **other}))
 
 
 @pytest.mark.parametrize(

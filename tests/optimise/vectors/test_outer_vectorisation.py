@@ -146,25 +146,28 @@ def test_what_an_iteration_adds_to_a_row_again_and_again_is_added_up_with_lanes_
             n_3 = k
             n_4 = min(n_2, n_3)
             n_5 = max(n_4, 0)
-            A_bar_lanes = np.empty((n_5, 64))
+            n_6 = A_bar.shape[0]
+            t_1 = n_6 >= n
+            n_7 = n_5 if t_1 else 0
+            A_bar_lanes = np.empty((n_7, 64))
             for i_first in range(0, n, 64):
                 n_1 = n - i_first
                 lanes = min(n_1, 64)
-                for j_3 in range(n_5):
+                for j_3 in range(n_7):
                     for lane_1 in range(lanes):
-                        t_2 = 0.0
-                        A_bar_lanes[j_3, lane_1] = t_2
+                        t_3 = 0.0
+                        A_bar_lanes[j_3, lane_1] = t_3
                 for j in range(k):
                     for j_1 in range(j, k):
                         t = a[j_1]
                         for lane_2 in range(lanes):
                             A_bar_lanes[j_1, lane_2] += t
-                for j_2 in range(n_5):
+                for j_2 in range(n_7):
                     for lane in range(lanes):
                         i_1 = i_first + lane
-                        n_6 = np.uint64(i_1)
-                        t_1 = A_bar_lanes[j_2, lane]
-                        A_bar[n_6, j_2] += t_1
+                        n_8 = np.uint64(i_1)
+                        t_2 = A_bar_lanes[j_2, lane]
+                        A_bar[n_8, j_2] += t_2
         """,
         again=False,
     )

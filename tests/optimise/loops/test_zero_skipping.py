@@ -1,17 +1,18 @@
-"""Work without effect: additions of zero, and iterations after an adjoint is used up."""
+"""Additions of zero move to the side that has none."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tapec.optimise.loops.early_exit import exit_early
 from tapec.optimise.loops.zero_skipping import skip_zeros
-from tests.optimise.reading import check
+from tests.optimise.comparison import check_results
+from tests.optimise.reading import check, unchanged
 
 
-def same(change, text: str) -> None:
-    """A pass leaves a function as it is."""
-    check(change, text, text)
+def same(text: str) -> None:
+    """The pass leaves a function as it is."""
+    unchanged(skip_zeros, text)
 
 
 def test_what_spreads_a_zero_moves_to_the_other_side():
@@ -54,7 +55,6 @@ def test_what_spreads_a_zero_moves_to_the_other_side():
 )
 def test_other_uses_of_a_zero_stay(use: str):
     same(
-        skip_zeros,
         f"""
 def f(a, a_1, c, i, y_bar, w):
     if c:
@@ -117,7 +117,6 @@ def test_short_loops_that_spread_a_zero_move_too():
 )
 def test_other_loops_stay(count: str, before: str, body: str):
     same(
-        skip_zeros,
         f"""
 def f(a, a_1, a_2, c, k, y_bar):
     if c:
@@ -171,7 +170,6 @@ def test_what_only_they_need_moves_with_them():
 )
 def test_what_others_need_stays(passed: str, result: str):
     same(
-        skip_zeros,
         f"""
 def f(a, a_1, a_2, c, i, y_bar, w, x):
     if c:
@@ -187,165 +185,73 @@ def f(a, a_1, a_2, c, i, y_bar, w, x):
     )
 
 
-def test_a_loop_ends_where_its_adjoint_does():
-    check(
-        exit_early,
-        before="""
-        def f(a, a_1, n, y_bar):
-            t_bar = y_bar
-            for i in range(n):
-                s = a_1[i]
-                c = s > 0.0
-                if c:
-                    a[i] += t_bar
-                    t_bar_1 = 0.0
-                else:
-                    t_bar_1 = t_bar
-                t_bar = t_bar_1
-            return t_bar
-        """,
-        after="""
-        def f(a, a_1, n, y_bar):
-            t_bar = y_bar
-            for i in range(n):
-                s = a_1[i]
-                c = s > 0.0
-                if c:
-                    a[i] += t_bar
-                    t_bar = 0.0
-                    break
-            return t_bar
-        """,
-    )
-
-
-def test_a_loop_in_a_loop_does_not_begin_with_nothing_to_spread():
-    check(
-        exit_early,
-        before="""
-        def f(a, a_1, k, n):
-            for j in range(k):
-                t_bar = a_1[j]
-                for i in range(n):
-                    s = a_1[i]
-                    c = s > 0.0
-                    if c:
-                        a[i] += t_bar
-                        t_bar_1 = 0.0
-                    else:
-                        t_bar_1 = t_bar
-                    t_bar = t_bar_1
-            return k
-        """,
-        after="""
-        def f(a, a_1, k, n):
-            for j in range(k):
-                t_bar = a_1[j]
-                t = t_bar != 0.0
-                if t:
-                    for i in range(n):
-                        s = a_1[i]
-                        c = s > 0.0
-                        if c:
-                            a[i] += t_bar
-                            t_bar = 0.0
-                            break
-            return k
-        """,
-    )
-
-
-SUMS = """
-def f(a, a_1, n, y_bar):
-    t_bar = y_bar
-    x_bar = 0.0
-    for i in range(n):
-        s = a_1[i]
-        {before}
-        c = s > 0.0
-        if c:
-            w = s * t_bar
-            a[i] += w
-            {first}
-            z = x_bar - w
-            {last}
-            x_bar_1 = {sum}
-            t_bar_1 = 0.0
-        else:
-            x_bar_1 = x_bar
-            t_bar_1 = t_bar
-        x_bar = x_bar_1
-        t_bar = t_bar_1
-    return x_bar
+SPREAD = """
+def f(a, a_1, c, i, y_bar, w):
+    if c:
+        {one}
+    else:
+        {other}
+    {then}
+    t_1 = w * {name}
+    a[i] += t_1
+    a_1[i] += {name}
+    return w
 """
+USUAL = {"one": "t_bar = y_bar", "other": "t_bar = 0.0", "then": "pass", "name": "t_bar"}
 
 
-def test_a_loop_that_adds_to_a_sum_ends_too():
-    plain = {"before": "pass", "first": "pass", "last": "pass", "sum": "z"}
-    check(
-        exit_early,
-        before=SUMS.format(**plain),
-        after="""
-        def f(a, a_1, n, y_bar):
+@pytest.mark.parametrize("sides", [{}, {"one": "t_bar = 0.0", "other": "t_bar = y_bar"}])
+def test_what_is_added_is_the_same(sides: dict[str, str]):
+    runs = [(np.ones(3), np.ones(3), c, i, y, 0.5) for c in (True, False) for i in (0, -1) for y in (2.0, 0.0, np.inf)]
+    check_results(skip_zeros, SPREAD.format(**USUAL | sides), *runs)
+
+
+def test_two_adjoints_of_one_branch_each_move_to_their_side():
+    before = """
+    def f(a, a_1, c, i, y_bar):
+        if c:
             t_bar = y_bar
-            x_bar = 0.0
-            for i in range(n):
-                s = a_1[i]
-                c = s > 0.0
-                if c:
-                    w = s * t_bar
-                    a[i] += w
-                    z = x_bar - w
-                    x_bar = z
-                    t_bar = 0.0
-                    break
-            return x_bar
-        """,
-    )
+            u_bar = 0.0
+        else:
+            t_bar = 0.0
+            u_bar = y_bar
+        a[i] += t_bar
+        a_1[i] += u_bar
+        a[0] += u_bar
+        a_1[0] += t_bar
+        return y_bar
+    """
+    after = """
+    def f(a, a_1, c, i, y_bar):
+        if c:
+            t_bar = y_bar
+            u_bar = 0.0
+            a[i] += t_bar
+            a_1[0] += t_bar
+        else:
+            t_bar = 0.0
+            u_bar = y_bar
+            a_1[i] += u_bar
+            a[0] += u_bar
+        return y_bar
+    """
+    check(skip_zeros, before, after)
+    check_results(skip_zeros, before, *((np.ones(3), np.ones(3), c, i, 2.0) for c in (True, False) for i in (0, 2)))
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        # a sum that is read, multiplied, added to otherwise, or something else than the sum in the end
-        {"before": "s = x_bar * 2.0"},
-        {"first": "a[i] += x_bar"},
-        {"first": "x_bar = s * 2.0"},
-        {"last": "z *= s"},
-        {"last": "z -= s"},
-        {"sum": "w"},
-        {"sum": "x_bar"},
+        {"other": "t_bar = 1.0"},
+        {"one": "t_bar = 0.0"},  # on both sides
+        {"then": "t_bar = y_bar"},  # a third value
+        {"one": "t = y_bar", "other": "t = 0.0", "name": "t"},  # no adjoint
+        {"other": "raise ValueError()"},
+        {"one": "t_bar = y_bar\n        raise ValueError()"},
+        {"then": "w = y_bar"},  # a factor with two values
+        {"then": "for j in range(2):\n        a[j] = y_bar"},
+        {"then": "if c:\n        a[i] = y_bar"},
     ],
 )
-def test_a_loop_that_does_more_with_a_sum_runs_to_its_end(other: dict[str, str]):
-    plain = {"before": "r = s", "first": "v = s", "last": "u = s", "sum": "z"}
-    same(exit_early, SUMS.format(**plain | other))
-
-
-@pytest.mark.parametrize(
-    ("before", "taken"),
-    [
-        ("s = x_stack.pop()", "a[i] += t_bar"),  # every iteration takes one
-        ("s = t_bar * 2.0", "a[i] += s"),
-        ("s = a_1[i]", "a[i] = t_bar"),
-        ("s = a_1[i]", "a[i] += s"),
-    ],
-)
-def test_a_loop_that_does_more_runs_to_its_end(before: str, taken: str):
-    same(
-        exit_early,
-        f"""
-def f(a, a_1, n, y_bar, x_stack):
-    t_bar = y_bar
-    for i in range(n):
-        {before}
-        c = s > 0.0
-        if c:
-            {taken}
-            t_bar_1 = 0.0
-        else:
-            t_bar_1 = t_bar
-        t_bar = t_bar_1
-    return t_bar
-""",
-    )
+def test_adjoints_that_are_not_zero_on_one_side_alone_stay(other: dict[str, str]):
+    same(SPREAD.format(**USUAL | other))
