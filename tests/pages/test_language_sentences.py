@@ -67,9 +67,12 @@ def numbers(x, a, n, flag, b):
     np.zeros((0, 3)),
     np.array(3.0),
     np.array([True, False, True]),
+    np.matrix([[1.0, 2.0]]),
 )
-def arrays(x, a, f, n, none, single, mask):
-    return np.sum(a[0, :, 1] * x) + np.sum(f @ x) + np.sum(n * x) + np.sum(none @ x) + single * x[0] + np.sum(x[mask])
+def arrays(x, a, f, n, none, single, mask, plain):
+    return np.sum(a[0, :, 1] * x) + np.sum(f @ x) + np.sum(n * x) + np.sum(none @ x) + single * x[0] + np.sum(
+        x[mask]
+    ) * plain[0, 1]
 
 
 @row(

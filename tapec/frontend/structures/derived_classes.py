@@ -1,8 +1,8 @@
-"""Classes derived from numbers, text, containers and arrays, whose objects count as those.
+"""Classes derived from numbers, text and containers, whose objects count as those.
 
 A float of a class of its own is a float to Numba, and nobody would ask its class what `+` means.  So a class that
 defines a method of its base anew, or an operator, is refused; one that adds something else, as an enumeration of
-integers does, is not.
+integers does, is not.  Of arrays the plain data count whatever their class is, as for Numba.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from tapec.errors import UnsupportedType
 
-_BASES = (float, int, complex, str, tuple, list, dict, np.ndarray, np.generic)
+_BASES = (float, int, complex, str, tuple, list, dict, np.generic)
 # of these nobody asks the class, and most values are of them
 EXACT = frozenset({float, int, bool, complex, str, tuple, list, dict, np.ndarray, np.float64, np.float32, np.int64})
 _BINARY = {"add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow"}
@@ -38,11 +38,10 @@ _UNASKED = frozenset(
         *("new", "init", "init_subclass", "class_getitem", "subclasshook", "class", "doc", "dir", "del"),
         *("repr", "str", "format", "hash", "sizeof", "setattr", "delattr", "setitem", "delitem"),
         *("reduce", "reduce_ex", "getnewargs", "getstate", "setstate", "copy", "deepcopy"),
-        *("array_finalize", "array_wrap", "array_prepare", "array_priority", "array_interface", "array_struct"),
     )
 )
-# classes of libraries whose objects behave as those of their bases where both have a meaning
-_ALIKE = frozenset({collections.Counter, np.memmap, np.recarray})
+# classes of Python's own whose objects behave as those of their bases where both have a meaning
+_ALIKE = frozenset({collections.Counter})
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a `class` statement, or as if by one
 
 
@@ -69,9 +68,7 @@ def redefines(value: Any) -> str | None:
 
 
 def _hint(base: Any) -> str:
-    if base in (list, dict, tuple):
-        return f"pass a {base.__name__} of its items"
-    return "pass `np.asarray` of it" if base is np.ndarray else f"pass `{base.__name__}` of it"
+    return f"pass a {base.__name__} of its items" if base in (list, dict, tuple) else f"pass `{base.__name__}` of it"
 
 
 @functools.lru_cache(maxsize=512)

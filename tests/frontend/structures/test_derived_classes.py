@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -64,11 +63,6 @@ class Reversed(list):
         return reversed(list(self))
 
 
-class Vector(np.ndarray):
-    def __matmul__(self, other):
-        return 7.0
-
-
 class Length(float):
     """A number with a method more, and another text."""
 
@@ -99,8 +93,6 @@ OWN = (
     Shouted("a"),
     Default(a=1.0),
     Reversed([1.0, 2.0]),
-    np.ones(2).view(Vector),
-    np.matrix([[1.0]]),
 )
 
 
@@ -140,7 +132,7 @@ def test_a_tape_says_where():
 
 @pytest.mark.parametrize(
     "kind",
-    [Length, Place, Bits, bool, np.float64, np.float32, np.int8, np.complex64, np.memmap, np.recarray]
+    [Length, Place, Bits, bool, np.float64, np.float32, np.int8, np.complex64]
     + [collections.Counter, collections.OrderedDict, collections.defaultdict, collections.namedtuple("Pair", "a b")],
     ids=lambda kind: kind.__name__,
 )
@@ -150,14 +142,12 @@ def test_other_classes_behave_as_their_bases(kind: Any):
 
 def test_they_are_taken():
     def f(x, length, place, bits, counts, table):
-        return x * length * place * bits * counts["a"] * table[1]
+        return x * length * place * bits * counts["a"] * table[0, 1]
 
-    with tempfile.TemporaryFile() as file:
-        table = np.memmap(file, float, shape=(2,))
-        table[:] = 3.0, 5.0
-        given = Length(3.0), Place.FIRST, Bits.LOW, collections.Counter(a=2), table
-        with interpreted():
-            assert tapec.grad(f)(2.0, *given) == 30.0
+    # of arrays the plain data count
+    table = np.asmatrix([[3.0, 5.0]])
+    with interpreted():
+        assert tapec.grad(f)(2.0, Length(3.0), Place.FIRST, Bits.LOW, collections.Counter(a=2), table) == 30.0
 
 
 @pytest.mark.compiled
