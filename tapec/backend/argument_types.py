@@ -10,12 +10,20 @@ from numba.core.dispatcher import OmittedArg
 from numba.core.errors import NumbaTypeError, NumbaValueError
 from numba.core.typing.typeof import Purpose, typeof
 
+from tapec.frontend.structures.derived_classes import redefines
+
 # what no program takes as it is
 _STRUCTURED = frozenset({list, dict})
 _NONE_OF_OURS = (nt.EnumMember, nt.List, nt.Set, nt.PyObject, nt.NumberClass, nt.DType, nt.Module, nt.TypeRef)
 # the types of arrays met so far, and how many of them are kept at most
 _arrays: dict[tuple[Any, int, int], Any] = {}
 _KNOWN = 256
+
+
+class Unkept:
+    """In place of a type, where Numba's C code asks: no overload is of it, and it keeps no number below zero."""
+
+    _code = -2
 
 
 def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -31,7 +39,7 @@ def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             if kind in _arrays:
                 found.append(_arrays[kind])
                 continue
-        if type(arg) in _STRUCTURED:
+        if type(arg) in _STRUCTURED or redefines(arg) is not None:
             return None
         if isinstance(arg, tuple):
             items = argument_types(arg)

@@ -23,7 +23,7 @@ from numba.core.typing.templates import Signature
 
 import tapec_runtime
 from tapec.backend import cache, jit, repeated_arguments, same_named_classes, staleness
-from tapec.backend.argument_types import argument_types
+from tapec.backend.argument_types import Unkept, argument_types
 from tapec.backend.carrier import of_count
 from tapec.backend.derivative_base import (
     PACKED,
@@ -46,6 +46,7 @@ from tapec.backend.progress import told
 from tapec.errors import ArgumentOverlap, TapecError
 from tapec.frontend.source.numba_decorators import packed
 from tapec.frontend.source.pickled_functions import Files, files_of
+from tapec.frontend.structures.derived_classes import redefines
 from tapec_runtime.locking import compiling, jit_is_off
 
 
@@ -208,6 +209,14 @@ class Derivative(Remade, Dispatcher):
             # an error inside would keep hold of the arguments that the tuple held
             program = self._build_program((*types_[:-1], *types_[-1].types), None)
         return jit.packed(program, list(inspect.signature(self.py_func).parameters), len(types_[-1]))
+
+    def typeof_pyval(self, value: Any) -> Any:
+        """The type of an argument that Numba's C code does not know.
+
+        From one on that is a float it would know all floats, and never ask again of which class one is.
+        """
+        looked_at = isinstance(value, float) or redefines(value) is not None
+        return Unkept if looked_at else super().typeof_pyval(value)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """What to call for arguments without an overload; Numba's C code calls it with them."""

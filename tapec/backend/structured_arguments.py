@@ -7,8 +7,6 @@ comes back as what it was.  Every call is converted, so this is for convenience,
 from __future__ import annotations
 
 import functools
-import inspect
-import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 from tapec.backend import object_arguments, packing
 from tapec.backend.known_arguments import canonical, is_known
 from tapec.errors import UnsupportedType, UsageError
+from tapec.frontend.structures import derived_classes
 from tapec_runtime.variables import Variable
 
 # the commonest types of what stays as it is, found without asking for what else a value might be
@@ -43,8 +42,7 @@ def _plain(value: Any, label: str) -> Any:
         return value.value()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return _with_known(type(value), value, label)
-    if isinstance(value, list | dict):
-        _check_own(value, label)
+    derived_classes.check(value, f"`{label}`")
     if isinstance(value, list | tuple):
         return _with_known(None, value, label)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
@@ -74,19 +72,6 @@ def _class_with_known(cls: Any, count: int, known: tuple[tuple[int, Any], ...]) 
     made = object_arguments.stand_in("Known", [f"item_{k}" for k in range(count)])
     made.stands_for, made.known_items = cls, dict(known)
     return made
-
-
-def _check_own(value: Any, label: str) -> None:
-    """Refuse a list or dict of a class whose items, length or truth are what its methods say."""
-    kind = type(value)
-    if kind is dict or kind is list or kind.__module__ == "collections":
-        return
-    for name in ("__getitem__", "__iter__", "__len__", "__bool__", "__contains__", "__missing__", "__eq__"):
-        if isinstance(inspect.getattr_static(kind, name, None), types.FunctionType):
-            raise UnsupportedType(
-                f"`{label}` is of the class `{kind.__name__}`, which defines `{name}`",
-                hint=f"pass a {'list' if isinstance(value, list) else 'dict'} of its items",
-            )
 
 
 def like(original: Any, found: Any) -> Any:

@@ -157,6 +157,31 @@ def _scale(a, before, inner, after):
     return a.dtype.type(1) / min(largest, high)
 
 
+def _least_scale(a, before, inner, after):
+    """What brings the smallest number of a lane that is not 0 next to 1, or as far as a number of its type can."""
+    low, high = (np.float32(2.0**-120), np.float32(2.0**120)) if a.dtype == np.float32 else (2.0**-1000, 2.0**1000)
+    least = high
+    for k in np.ndindex(inner):
+        size = stop_gradient(np.abs(a[before + k + after]))
+        least = min(least, size) if size > 0 else least
+    return a.dtype.type(1) / max(least, low)
+
+
+def _root_of_powers(order):
+    """The norm of an order other than 0, 1, 2 and infinity."""
+
+    def of_lane(a, before, inner, after):
+        # the numbers that count most are next to 1, so that all powers of them are in the range of their type
+        power = a.dtype.type(order)
+        scale = _scale(a, before, inner, after) if order > 0 else _least_scale(a, before, inner, after)
+        total = a.dtype.type(0)
+        for k in np.ndindex(inner):
+            total += np.power(np.abs(a[before + k + after]) * scale, power)
+        return np.power(total, a.dtype.type(1) / power) / scale
+
+    return of_lane
+
+
 def _absolute_sum(a, before, inner, after):
     total = a.dtype.type(0)
     for k in np.ndindex(inner):
@@ -175,7 +200,7 @@ def _vector_norm(x, ord, axis, keepdims):
         return np.min(np.abs(x), axis, keepdims=keepdims)
     if ord == 0:
         return np.sum(np.where(x != 0, x.dtype.type(1), x.dtype.type(0)), axis, keepdims=keepdims)
-    return np.power(np.sum(np.power(np.abs(x), ord), axis, keepdims=keepdims), 1.0 / ord)
+    return by_lane(_root_of_powers(ord), x, axis, keepdims, x.dtype)
 
 
 def _largest_singular_value(x):

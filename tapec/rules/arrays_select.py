@@ -351,7 +351,11 @@ def piecewise(x, condlist, funclist, *args):
     x = np.asarray(x)
     if not isinstance(condlist, (list, tuple)):
         condlist = (condlist,)
-    out = np.zeros(x.shape, x.dtype)
+    computed = False
+    for function in funclist:
+        computed = computed or not isinstance(function, (int, float))
+    # what functions give is connected with `x`, also where none is called
+    out = np.where(False, x, x.dtype.type(0)) if computed else np.zeros(x.shape, x.dtype)
     if len(funclist) == len(condlist) + 1:
         rest = np.ones(x.shape, np.bool_)
         for k in AXES[: len(condlist)]:

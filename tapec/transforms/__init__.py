@@ -28,6 +28,7 @@ How a primal value gets to the reverse sweep (a residual):
 | its array is copied, where loops go over enough of it | `array_copies.py`, `loop_coverage.py` |
 | the store that overwrote it is undone | `undo.py` |
 | its iteration is run again, from what it began with | `replays.py`, `iteration_starts.py` |
+| which statements of it | `replayed_statements.py` |
 | it is a formula of the loop counter | `iteration_counters.py` |
 | recursive functions: residuals on lists that are passed down | `recursive_residuals.py`, `late_pushes.py` |
 | what such functions ask of their callers; calls of them by name | `residual_requests.py`, `recursive_callees.py` |

@@ -37,6 +37,7 @@ from tapec.transforms.iteration_bounds import iteration_count
 from tapec.transforms.iteration_counters import Counting
 from tapec.transforms.late_pushes import LatePushes
 from tapec.transforms.loop_exits import Exits, LoopExits, leads_to
+from tapec.transforms.replayed_statements import needed_of
 from tapec.transforms.slots import Slots, stack_args
 from tapec.transforms.storage import Planner
 from tapec.transforms.storage_plan import Slot
@@ -239,8 +240,8 @@ class Assembly(Slots):
             self.turn_back(turned, out)
         for one in self.plan.handed.get(region.key, ()):
             self.hand_back(one, region, out)
-        if region.key in self.plan.replayed:
-            out.extend(self.record(region.block, region, region))
+        begin = len(out.out)
+        replayed = self.record(region.block, region, region) if region.key in self.plan.replayed else []
         for name in self.plan.recomputed.get(region.key, ()):
             again = self.plan.reloaded.get(name)
             out.extend(self.scopes.defs[name] if again is None else [again])
@@ -258,7 +259,8 @@ class Assembly(Slots):
                 out.extend(self.reverse_loop(item))
             else:
                 out.add(item)
-        return out.out
+        rest = out.out[begin:]
+        return [*out.out[:begin], *needed_of(replayed, rest, self.types), *rest] if replayed else out.out
 
     def count(self, one: Counting, region: Scope, out: Emitter) -> None:
         """What an iteration begins with, by its number."""

@@ -16,6 +16,7 @@ from tapec.rules import RULES
 from tapec.transforms.strong_zeros import POLES
 from tests.rules.evaluation import adjoints, along, primal
 from tests.rules.references import REFERENCES
+from tests.typed import interpreted
 
 # a function, its derivative, and what an operand is above
 UNARY = {
@@ -144,6 +145,27 @@ def test_norms_of_subnormal_vectors(dtype: type):
         for f in (length, distance):
             assert np.allclose(tapec.grad(f)(x), unit, rtol=close), k
             assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], unit[0], rtol=close), k
+
+
+@pytest.mark.parametrize("order", [-2, -1, -0.5, 0.5, 2.5, 3, 4])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
+def test_norms_of_other_orders_of_huge_and_tiny_vectors(order: float, dtype: type):
+    """Norms of vectors, and of the rows of a matrix; negative orders of subnormal numbers are left out."""
+    f = lambda x: np.linalg.norm(x, order)  # noqa: E731
+    rows = lambda x: np.linalg.norm(np.stack((x, x)), order, axis=1)[1]  # noqa: E731
+    close = 1e-12 if dtype is np.float64 else 1e-5
+    powers = (-316, -300, -100, 0, 100, 300) if dtype is np.float64 else (-40, -36, -20, 0, 20, 36)
+    with interpreted(), mpmath.workdps(60):
+        for k in powers[order < 0 :]:
+            x = dtype([float(f"3e{k}"), float(f"-4e{k}")])
+            sizes = [abs(mpmath.mpf(float(one))) for one in x]
+            length = sum(one**order for one in sizes) ** (mpmath.mpf(1) / order)
+            slopes = [float(np.sign(one) * (size / length) ** (order - 1)) for one, size in zip(x, sizes, strict=True)]
+            value, gradient = tapec.value_and_grad(f)(x)
+            assert near(value, length, dtype) and gradient.dtype == dtype, k
+            np.testing.assert_allclose(gradient, slopes, rtol=close, err_msg=str(k))
+            np.testing.assert_allclose(tapec.grad(rows)(x), slopes, rtol=close, err_msg=str(k))
+            assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], slopes[0], rtol=close), k
 
 
 def test_unit_vectors_of_huge_and_tiny_ones():

@@ -185,10 +185,30 @@ def of_with_break(x):
     return with_break(x[0], 3) * with_break(x[1], 2)
 
 
-PROGRAMS = (of_tree, sorted_in_place, of_best, of_even, of_after_calls, of_levels, of_halves)
+def called_for_nothing(x, w, n):
+    """What the inner loop hands on is not needed again, nor what it calls with an array that only the way there has."""
+    if n <= 0:
+        return x
+    s = x
+    b = np.zeros(3)
+    for i in range(n):
+        for j in range(3):
+            if np.sin(x) > 0.3:
+                unread = called_for_nothing(0.5 + s, w, n - 1)
+            else:
+                s += w
+        unread = called_for_nothing(x, b[0], n - 1)  # noqa: F841
+    return s
 
 
-@pytest.mark.parametrize("f", sampled([*PROGRAMS, of_with_break], 8), ids=lambda f: f.__name__)
+def of_called_for_nothing(x):
+    return called_for_nothing(x[0], x[1], 3) * x[2] + called_for_nothing(0.1 * x[0], x[1], 2)
+
+
+PROGRAMS = (of_tree, sorted_in_place, of_best, of_even, of_after_calls, of_levels, of_halves, of_called_for_nothing)
+
+
+@pytest.mark.parametrize("f", sampled([*PROGRAMS, of_with_break], 9), ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any]):
     check(f, (X,), (0,))
 

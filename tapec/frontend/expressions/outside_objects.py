@@ -23,13 +23,15 @@ from tapec.frontend.evaluator.values import (
     number,
 )
 from tapec.frontend.operations import complex_arithmetic
-from tapec.frontend.structures import constant_containers, named_tuples
+from tapec.frontend.structures import constant_containers, derived_classes, named_tuples
 from tapec.syntax.core import Name, Op
 from tapec.syntax.types import Array, Scalar
 
 
 def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | None = None) -> Value:
     """A Python object found in a closure, a module or a container; `origin` tells where."""
+    if type(obj) not in derived_classes.EXACT:
+        _check_class(ev, obj, node)
     if ev.live is not None and origin is not None:
         reached = ev.live.reach(obj, origin)
         if reached is not None:
@@ -54,6 +56,15 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | No
         return Slice(*(part if part is None else ev.scalar(part, node) for part in parts))
     container = constant_containers.constant(ev, obj, node) if ev.live is None else None
     return Static(obj) if container is None else container
+
+
+def _check_class(ev: Evaluator, obj: Any, node: Any) -> None:
+    """Refuse an object whose class would have to be asked what operators mean."""
+    what = f"`{gast.unparse(node)}`" if isinstance(node, gast.Name | gast.Attribute) else "a value"
+    try:
+        derived_classes.check(obj, what)
+    except UnsupportedType as error:
+        ev.fail(UnsupportedType, error.message, node, reason=error.reason, hint=error.hint)
 
 
 def _numpy_scalar(ev: Evaluator, obj: Any, node: Any) -> Value:

@@ -32,8 +32,8 @@ from tapec.frontend.evaluator.values import (
     number,
 )
 from tapec.frontend.operations import complex_arithmetic, elementwise, runtime_text
-from tapec.syntax.core import Assign, Const, Name, Op
-from tapec.syntax.types import BOOL, Array, Scalar
+from tapec.syntax.core import Assign, Const, Op
+from tapec.syntax.types import BOOL, FLOAT64, Array, Scalar
 
 
 def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
@@ -155,10 +155,11 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if not any(is_array(arg) or is_complex_array(arg) for arg in args):
         known = ev.decided(ev.truth(test))
         match first, second:
-            case Sym(type=Scalar() as type_), Sym(type=other) if type_ == other and type_.is_float:
-                if ev.live is not None and isinstance(known.atom, Name):
-                    # both are connected with the result, as those of arrays are
-                    return ev.assign(Op("ifelse", (known.atom, first.atom, second.atom)), type_)
+            case Sym(type=Scalar() as one), Sym(type=Scalar() as two) if ev.live is not None and _meet(one, two):
+                # both are connected with the result, as those of arrays are
+                type_ = one if one.is_float else two
+                operands = (ev.cast(side, type_).atom for side in (first, second))
+                return ev.assign(Op("ifelse", (known.atom, *operands)), type_)
         chosen = select(ev, known, lambda: first, lambda: second, node)
         if ev.live is None or not isinstance(chosen, Sym | Complex):
             return chosen
@@ -166,6 +167,13 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         own: Value = complex_arithmetic.each(ev, chosen, lambda part: _own(ev, part))
         return own
     return elementwise.elementwise(ev, "ifelse", (test, first, second), node)
+
+
+def _meet(one: Scalar, two: Scalar) -> bool:
+    """Whether one of two types of numbers, of which a float is one, takes the numbers of the other as they are."""
+    if one.is_float and two.is_float:
+        return one == two
+    return FLOAT64 in (one, two)
 
 
 def _own(ev: Evaluator, part: Sym) -> Sym:

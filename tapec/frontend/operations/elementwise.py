@@ -33,7 +33,7 @@ from tapec.frontend.operations.broadcasting import Broadcast, broadcast, broadca
 from tapec.frontend.operations.circular_shifts import shifted
 from tapec.rules.formula import INTEGERS
 from tapec.syntax.core import Assign, Const, Name, Op, Store
-from tapec.syntax.types import INT64, Array, Scalar, Type
+from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
 _CHEAP = frozenset({"+", "-", "*", "neg", "pos", "not", "abs", "stop_gradient"})
 
@@ -165,6 +165,9 @@ def _along(ev: Evaluator, index: Sym, shape: Broadcast, array: str, axis: int) -
 def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadcast) -> Sym:
     """`np.where`: only the chosen side is computed, so the other one cannot spoil a derivative."""
     test = ev.truth(element_at(ev, value.args[0], index, shape))
+    if ev.live is not None and isinstance(test.atom, Const):
+        # both sides are connected with the result, also where it is known which one is chosen
+        test = ev.assign(test.atom, BOOL)
     if is_complex(value):
         chosen, other = (functools.partial(element_at, ev, arg, index, shape) for arg in value.args[1:])
         return complex_arithmetic.converted(ev, ev.select(test, chosen, other, None), value.type.dtype)

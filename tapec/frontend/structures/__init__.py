@@ -6,6 +6,7 @@
 | dicts with known keys | `dicts.py` |
 | lists and dicts of modules and closures, which are constants | `constant_containers.py` |
 | named tuples with methods | `named_tuples.py` |
+| other classes derived from numbers, text and containers | `derived_classes.py` |
 | objects among the arguments, `super`, `getattr` | `argument_objects.py` |
 | `isinstance` and `type` | `isinstance_tests.py` |
 | one value from the values of two control paths (phi functions) | `merging.py` |

@@ -14,18 +14,14 @@ from tapec.errors import TypeMismatch, UndefinedName, UnsupportedType
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import Method, Tup, Value, describe
 from tapec.frontend.structures import argument_objects
+from tapec.frontend.structures.derived_classes import OPERATORS
 
 # what `namedtuple` defines, on this Python
 _GENERATED = frozenset(vars(collections.namedtuple("Example", "field")))
 # methods of tuples and named tuples, and of the dicts that an argument holds
 _OF_TUPLES = frozenset({*dir(tuple), "_replace", "_asdict", *dir(dict)})
-_BINARY = {"add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow"}
-_BITS = {"and", "or", "xor", "lshift", "rshift", "invert"}
-_NUMBER = {"neg", "pos", "abs", "round", "trunc", "floor", "ceil", "float", "int", "index", "complex"}
-_CONTAINER = {"len", "getitem", "iter", "contains", "reversed", "array", "array_ufunc", "array_function"}
-_OBJECT = {"eq", "ne", "lt", "le", "gt", "ge", "bool", "init", "getattr", "getattribute", "enter", "exit"}
-_ALL = {*_BINARY, *(f"r{name}" for name in _BINARY | _BITS), *_BITS, *_NUMBER, *_CONTAINER, *_OBJECT}
-_SPECIAL = tuple(f"__{name}__" for name in sorted(_ALL))
+# of named tuples also what makes them, and attributes that are none of their fields
+_SPECIAL = tuple(sorted({*OPERATORS, "__init__", "__getattr__"} - {"__missing__"}))
 _ABSENT = object()
 
 

@@ -39,7 +39,10 @@ _TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator",
 
 
 def _is_library(owner: Any) -> bool:
-    """Whether what an object holds never changes: modules of libraries, tapec's functions, texts, `x.dtype`."""
+    """Whether what an object holds never changes: texts, `x.dtype`, tapec's functions, modules of libraries.
+
+    What a program sets in a module of a library is looked at by itself, see `PlanGuards._unreplaced`.
+    """
     if isinstance(owner, np.dtype | Flags | str | bytes | np.ufunc):
         return True
     if isinstance(owner, types.ModuleType):
@@ -85,6 +88,7 @@ class PlanGuards:
             if _is_library(owner) or id(owner) in self.library:
                 if isinstance(obj, tuple):
                     self.library[id(obj)] = obj
+                self._unreplaced(obj, owner, step)
                 return None
             found = self.owners.get(id(owner))
             if found is None:
@@ -99,6 +103,15 @@ class PlanGuards:
         slot = self._new(obj, self._path(kind, place, owner, step))
         self.slots[key] = slot
         return slot
+
+    def _unreplaced(self, obj: Any, owner: Any, step: Any) -> None:
+        """What a module of a library holds, for which a program may set something else (`np.sin = ...`)."""
+        key = (id(owner), "held", step)
+        if key not in self.noted and isinstance(owner, types.ModuleType) and vars(owner).get(step) is obj:
+            self.noted.add(key)
+            self.lines.append(
+                f"if {self.constant(vars(owner))}.get({step!r}) is not {self.constant(obj)}: return None"
+            )
 
     def _constant_owner(self, owner: Any) -> int | None:
         """Modules, classes, and functions without a closure are reached by themselves."""

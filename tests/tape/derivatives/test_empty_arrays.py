@@ -41,11 +41,16 @@ THROUGH_NOTHING = {
     "where, none chosen": lambda w: np.sum(np.where(w > 10.0, w, 0.0)),
     "where inside where": lambda w: np.sum(np.where(w < 10.0, np.where(w > 9.0, 1.0, 2.0), np.exp(w))),
     "where of numbers": lambda w: np.where(w[0] > 10.0, w[0] * w[1], 0.0),
+    "where by a known test": lambda w: np.sum(np.where(False, w, 0.0)),
+    "where of numbers by a known test": lambda w: np.where(False, w[0], 0.0) * 2.0 + np.where(True, 0, w[1]),
+    "select by a known test": lambda w: np.sum(np.select([False], [w * w], 0.0)),
+    "piecewise, none chosen": lambda w: np.sum(np.piecewise(w * 1.0, [w > 10.0], [lambda z: z * z, 0.0])),
     "sums of what is not chosen": lambda w: np.sum(np.cumsum(np.where(w > 10.0, w, 0.0))),
     "filled array": lambda w: np.sum(_filled(w)),
 }
-# a loop of the user's that does not run connects nothing
+# a loop of the user's that does not run connects nothing, nor does a test
 NOT_RUN = {
+    "functions that are constants": lambda w: np.sum(np.piecewise(w * 1.0, [w > 10.0], [1.0, 0.0])),
     "statement": lambda w: _looped(w),
     "comprehension": lambda w: sum([np.sum(w) * one for one in NOBODY], 0.0),
     "generator": lambda w: sum((np.sum(row * w) for row in ROWS), 0.0),

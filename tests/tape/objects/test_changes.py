@@ -7,6 +7,7 @@ comparison of the target's value would not tell.
 from __future__ import annotations
 
 import abc
+import math
 import types
 
 import numba
@@ -15,6 +16,7 @@ import pytest
 
 import tapec
 from tapec import GradientTape, constant
+from tests.typed import interpreted
 
 
 def square(x):
@@ -209,3 +211,34 @@ def test_a_class_that_is_registered():
     assert slope(block, x) == 4.0
     Kind.register(Plain)
     assert slope(block, x) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(np, "square"), (np, "pi"), (math, "exp"), (np.linalg, "norm"), (np, "linalg")]
+)
+def test_what_replaces_a_librarys_own_is_noticed(monkeypatch, module, name):
+    """By tapes, and by a compiled function, which has no value to compare."""
+
+    def block(x):
+        return np.square(x) * np.pi + math.exp(x) + np.linalg.norm(np.stack((x, x)))
+
+    def plainly(x):
+        return (block(x + 1e-6) - block(x - 1e-6)) / 2e-6
+
+    def derivative(x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = block(x)
+        return tape.gradient(y, x)
+
+    other = {"pi": 3.0, "linalg": types.SimpleNamespace(norm=lambda x: 5.0 * x[0])}.get(name, lambda x: 7.0 * x)
+    if name == "norm":
+        other = lambda x: 7.0 * x[1]  # noqa: E731
+    x = constant(2.0)
+    with interpreted():
+        compiled, both = tapec.function(block), tapec.function(derivative)
+        for _ in range(2):
+            assert np.isclose(compiled(2.0), block(2.0), rtol=1e-12)
+            for found in (slope(block, x), both(x)):
+                assert np.isclose(found, plainly(2.0), rtol=1e-6)
+            monkeypatch.setattr(module, name, other)
