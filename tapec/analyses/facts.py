@@ -21,14 +21,14 @@ class Facts:
 
     readers[name]   the statements that read a name
     members[class]  the names of a class of arrays that may share memory
-    commuting[key]  a loop that was asked about, and whether its iterations can run in any order
+    parallel[key]   a loop that was asked about, and whether its iterations can run in any order
     made[key]       a block that was asked about, by its first statement, and the classes that each run of it has
                     memory of its own for
     """
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.commuting: dict[int, tuple[For, bool]] = {}
+        self.parallel: dict[int, tuple[For, bool]] = {}
         self.made: dict[int | None, tuple[Block, frozenset[str]]] = {}
 
     @cached_property

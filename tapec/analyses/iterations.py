@@ -90,16 +90,16 @@ class Iterations:
 
     def is_parallel(self, loop: For) -> bool:
         """Whether the iterations of a loop can run in any order, up to the order of summation."""
-        known = self._facts.commuting.get(loop.key)
+        known = self._facts.parallel.get(loop.key)
         if known is not None and known[0] is loop:
             return known[1]
-        found = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.conflict(loop) is None
-        self._facts.commuting[loop.key] = loop, found
+        found = self.free_of_effects(loop.body) and self.carried_variable(loop) is None and self.conflict(loop) is None
+        self._facts.parallel[loop.key] = loop, found
         return found
 
-    def share_nothing(self, loop: For) -> bool:
+    def is_independent(self, loop: For) -> bool:
         """Whether the iterations of a loop can run in any order, and no two of them add to the same element."""
-        anyhow = self.free_of_effects(loop.body) and self.handed_on(loop) is None
+        anyhow = self.free_of_effects(loop.body) and self.carried_variable(loop) is None
         return anyhow and self.conflict(loop, adding=True) is None
 
     def free_of_effects(self, body: Block) -> bool:
@@ -114,7 +114,7 @@ class Iterations:
                 return False
         return True
 
-    def handed_on(self, loop: For) -> str | None:
+    def carried_variable(self, loop: For) -> str | None:
         """A variable that leaves an iteration and is no sum; None if there is none."""
         inside = {stmt.key for stmt in walk((loop,))}
         written = dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt))

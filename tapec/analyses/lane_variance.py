@@ -6,8 +6,8 @@
             image[c] += w * x[i, c]     x[i, c] and the elements of `image` differ
         total = total + image[0]        a sum of all iterations
 
-Expects a loop whose iterations commute (`analyses/iterations.py`).  What differs takes one value per iteration; memory
-that an iteration makes for itself and fills with such values has to be made once per iteration.
+Expects a loop whose iterations are parallel (`analyses/iterations.py`).  What differs takes one value per iteration;
+memory that an iteration makes for itself and fills with such values has to be made once per iteration.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def test_any_order(body, parallel, alone):
     iterations = Iterations(function)
     (loop,) = (stmt for stmt in walk(function.body) if isinstance(stmt, For) and stmt.var == "i")
     assert iterations.is_parallel(loop) == parallel
-    assert iterations.share_nothing(loop) == alone
+    assert iterations.is_independent(loop) == alone
     if parallel:
         first, last = _results(text, list), _results(text, lambda counts: reversed(list(counts)))
         assert all(np.allclose(one, other, rtol=1e-12) for one, other in zip(first, last, strict=True))
@@ -142,7 +142,7 @@ def test_accesses_in_groups():
     found = iterations.conflict(loop)
     assert found is not None and (found.array, found.kind, found.index) == ("a", "store", (Name("i_1"),))
     assert iterations.own("a_4", loop.body) and not iterations.own("a", loop.body)
-    assert iterations.handed_on(loop) == "x"
+    assert iterations.carried_variable(loop) == "x"
     assert iterations.left_over(loop, {"x"}) and iterations.left_over(loop, {"k_c"})
     assert not iterations.left_over(loop, {"i_1", "s"})
 

@@ -53,7 +53,7 @@ def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[S
     like = ev.materialise(args[0])
     if isinstance(like, Tup | Lst):
         like = as_array(ev, like, node)
-    if not isinstance(like, Sym | Complex):
+    if not isinstance(like, Sym | Complex) or not isinstance(like.type, Array | Scalar):
         ev.fail(TypeMismatch, f"{describe(like)} has no shape", node)
     dtype, shape = argument(args, kwargs, 1, "dtype"), argument(args, kwargs, 4, "shape")
     rank = like.type.ndim if isinstance(like.type, Array) else 0

@@ -101,4 +101,4 @@ class LoopPass:
 
     def _iteration_is_alone(self, loop: For) -> bool:
         """Whether a loop has loops inside, and its iterations share nothing."""
-        return any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.share_nothing(loop)
+        return any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.is_independent(loop)

@@ -12,8 +12,8 @@
 LLVM runs a loop on vectors only if few comparisons tell at run time that its arrays are apart.  A loop with
 many arrays stays scalar, and so do the functions in it, which cost most.  In a loop over one buffer they do not.
 
-The iterations of the loop must commute: then it does not matter how far one has come when another begins, and a body
-may be cut between any two statements.  Accesses to memory that may be the same keep their order.
+The iterations of the loop must be parallel: then it does not matter how far one has come when another begins, and a
+body may be cut between any two statements.  Accesses to memory that may be the same keep their order.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@
                                                            total = total + image[0, lane]
 
 LLVM runs innermost loops on vectors only.  Where those are short, or need one iteration after the other, the iterations
-of a loop around them do not: each is a lane of a vector.  The loop's iterations must commute; loops inside must take
-the same way in all of them, or they stay whole in a lane (`analyses/lane_variance.py`).  What an iteration makes for
-itself gets an axis of lanes, the last one; what lanes add to one element is added up in a variable, lane by lane.
+of a loop around them do not: each is a lane of a vector.  The loop's iterations must be parallel; loops inside must
+take the same way in all of them, or they stay whole in a lane (`analyses/lane_variance.py`).  What an iteration makes
+for itself gets an axis of lanes, the last one; what lanes add to one element is added up in a variable, lane by lane.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ The inner loops stay as they are, since they run on vectors themselves, along ro
 they would
 gather.  Of a few iterations at a time, rows that are read again are still in the cache.
 
-The iterations must commute, and make no memory.
+The iterations must be parallel, and make no memory.
 """
 
 from __future__ import annotations

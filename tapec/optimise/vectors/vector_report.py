@@ -67,7 +67,7 @@ def obstacle(loop: For | Loop, iterations: Iterations) -> Obstacle | None:
             return "{0} keeps an order: a list, a call or a print", stmt.span or loop.span
         if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn.startswith("np.random"):
             return "{0} draws random numbers, one after another", stmt.span
-    carried = iterations.handed_on(loop)
+    carried = iterations.carried_variable(loop)
     if carried is not None:
         return "each iteration needs `{0}` of the one before", Named(carried, iterations.scopes.line_of(carried))
     meeting = iterations.conflict(loop)

@@ -46,8 +46,10 @@ class SuperObject:
         self.objects, self.cls, self.owner = objects, cls, owner
 
     def lookup(self, name: str, node: Any) -> Value:
-        of_class = isinstance(self.owner, Static) and isinstance(self.owner.obj, type)
-        own = self.owner.obj if of_class else class_of(self.owner)
+        own = self.owner.obj if isinstance(self.owner, Static) else None
+        of_class = isinstance(own, type)
+        if not isinstance(own, type):
+            own = class_of(self.owner)
         mro = own.__mro__
         for base in mro[mro.index(self.cls) + 1 :]:
             if name not in base.__dict__:

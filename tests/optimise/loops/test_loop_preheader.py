@@ -57,7 +57,7 @@ def test_it_stands_before_the_outermost_loop():
 
 
 @pytest.mark.parametrize("last", ["", "        a[i] += x\n"])
-def test_by_iteration_it_stands_in_the_iterations_that_share_nothing(last: str):
+def test_by_iteration_it_stands_in_independent_iterations(last: str):
     check(lambda function: kept(function, by_iteration=True), nest(None, last), nest("        ", last))
 
 
