@@ -25,3 +25,17 @@ def test_no_two_public_classes_have_one_name():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(ROOT)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_each_analysis_and_each_transformation_has_a_test_file():
+    """In the folder that stands to the tests as the module's does to the product."""
+    modules = [
+        path
+        for room in ("analyses", "transforms", "optimise")
+        for path in (ROOT / "tapec" / room).rglob("*.py")
+        # the table of all passes: `tests/tools/test_passes.py`
+        if path.stem not in ("__init__", "passes")
+    ]
+    wanted = (ROOT / "tests" / path.parent.relative_to(ROOT / "tapec") / f"test_{path.name}" for path in modules)
+    assert len(modules) > 200
+    assert [str(path.relative_to(ROOT)) for path in wanted if not path.exists()] == []
