@@ -18,7 +18,7 @@ from tapec.transforms.decision_digests import deciding_integers, digest_of, trac
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian import linear_row, on_copies
-from tapec.transforms.jacobian_blocks import extents, prepared
+from tapec.transforms.jacobian_blocks import prepared
 from tapec.transforms.jacobian_strips import combined, product
 from tapec.transforms.joined_branches import unmarked
 from tapec.transforms.lane_loops import by_columns
@@ -210,12 +210,12 @@ class _Compressed:
                 made.append(self.colours_of(before, value, place))
             else:
                 made.append(self.direction(out, value, first, place))
-            place = combined(before, "+", place, product(before, extents(before, value)))
+            place = combined(before, "+", place, product(before, before.extents(value)))
         return made
 
     def colours_of(self, out: Emitter, value: Name, place: Atom) -> Name:
         """The colours of the elements of an array, of which the first one has a place among all."""
-        dims = extents(out, value)
+        dims = out.extents(value)
         end = combined(out, "+", place, product(out, dims))
         part = Op("view", (self.given["colours"], Op("slice", (place, end, Const(None)))))
         flat = out.let("t", part, Array("int64", 1))
@@ -225,7 +225,7 @@ class _Compressed:
         """In each lane the direction in which the elements of a number or array move."""
         type_ = out.type_of(value)
         assert isinstance(type_, Scalar | Array)
-        dims = extents(out, value)
+        dims = out.extents(value)
         dims = dims[::-1] if by_columns(type_) else dims
         dims = dims if self.single else [*dims, Const(self.width)]
         if dims:
@@ -290,7 +290,7 @@ class _Compressed:
         if len(given) == 1 and isinstance(given[0], Name):
             type_ = out.types[given[0].id]
             if isinstance(type_, Array) and (type_.layout == "C" or type_.ndim == 1):
-                size = product(out, extents(out, given[0]))
+                size = product(out, out.extents(given[0]))
                 return out.let("flat", Op("reshape", (given[0], size)), Array(type_.dtype, 1))
         count = count_of(out, given)
         made = out.let("flat", Op("empty", (Const("float64"), count)), Array("float64", 1))

@@ -132,20 +132,24 @@ class Emitter:
         self.assign(name, Op("zeros", (Const(type_.dtype), *dims)))
         return name
 
+    def extents(self, atom: Atom) -> list[Atom]:
+        """The shape of a number or array."""
+        type_ = self.type_of(atom)
+        rank = type_.ndim if isinstance(type_, Array) else 0
+        return [self.let("n", Op("dim", (atom, Const(axis))), INT64) for axis in range(rank)]
+
+    def nest(self, bounds: Sequence[Atom], body: Callable[[Emitter, tuple[Atom, ...]], None]) -> None:
+        """Nested loops from zero to each of the bounds."""
+        index = tuple(Name(self.fresh("ijklmn"[axis % 6], INT64)) for axis in range(len(bounds)))
+        emitters = [self, *(self.child() for _ in bounds)]
+        body(emitters[-1], index)
+        for axis in reversed(range(len(bounds))):
+            inner = tuple(emitters[axis + 1].out)
+            emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), inner, span=self.span))
+
     def each(self, array: str, body: Callable[[Emitter, tuple[Atom, ...]], None]) -> None:
         """Loops over all elements of `array`."""
-        type_ = self.types[array]
-        assert isinstance(type_, Array)
-        emitters: list[Emitter] = [self]
-        index: list[Name] = []
-        extents = [self.let("n", Op("dim", (Name(array), Const(k))), INT64) for k in range(type_.ndim)]
-        for axis in range(type_.ndim):
-            index.append(Name(self.fresh("ijklmn"[axis % 6], INT64)))
-            emitters.append(emitters[-1].child())
-        body(emitters[-1], tuple(index))
-        for axis in reversed(range(type_.ndim)):
-            inner = tuple(emitters[axis + 1].out)
-            emitters[axis].add(For(index[axis].id, Const(0), extents[axis], Const(1), inner, span=self.span))
+        self.nest(self.extents(Name(array)), body)
 
     def add_elements(self, target: str, source: str) -> None:
         """`target += source` for arrays of one shape."""

@@ -29,7 +29,6 @@ from tapec.transforms.jacobian_blocks import (
     BegunRow,
     Row,
     allocated,
-    extents,
     fill,
     fill_rows,
     halves,
@@ -86,7 +85,7 @@ def pushed(function: Function, sources: tuple[str, ...], constants: frozenset[st
 
 
 def _check_shape(out: Emitter, source: str, vector: str) -> None:
-    for ours, theirs in zip(extents(out, Name(source)), extents(out, Name(vector)), strict=True):
+    for ours, theirs in zip(out.extents(Name(source)), out.extents(Name(vector)), strict=True):
         differs = out.atom(Op("!=", (ours, theirs)))
         message = Const(f"the vector for `{source}` has another shape than `{source}`")
         out.add(If(differs, (Raise("ValueError", (message,), out.span),), (), out.span))
@@ -292,7 +291,7 @@ class _Jacobian:
             tangents = spliced(inner, made.function, bound, self.constants)
             for line, tangent in zip(grid, tangents, strict=True):
                 assert isinstance(tangent, Name)
-                shape = extents(inner, tangent)[:-1]
+                shape = inner.extents(tangent)[:-1]
                 for k, block in enumerate(line):
                     strips.fill(inner, k, first, block, tangent, shape, rows=False)
 
@@ -317,7 +316,7 @@ class _Jacobian:
                     if leads:
                         line[place] = strips.whole(inner, adjoint)
                     else:
-                        shape = extents(inner, adjoint)[:-1]
+                        shape = inner.extents(adjoint)[:-1]
                         strips.fill(inner, k, first, line[place], adjoint, shape, rows=True)
 
         strips.each(out, body)
@@ -351,7 +350,7 @@ class _Jacobian:
         total: Atom = Const(0)
         for atom in atoms:
             count: Atom = Const(1)
-            for extent in extents(self.out, atom):
+            for extent in self.out.extents(atom):
                 count = self.out.atom(Op("*", (count, extent)))
             total = self.out.atom(Op("+", (total, count)))
         return total

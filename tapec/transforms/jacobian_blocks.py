@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tapec.syntax.core import Atom, Const, For, Function, Name, Op, Store
-from tapec.syntax.types import INT64, Array, Scalar, Stack
+from tapec.syntax.core import Atom, Const, Function, Name, Op, Store
+from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.reverse import Reversed
 from tapec.transforms.splice import spliced
@@ -126,7 +126,7 @@ def directions(
     # a name of its own within the run as well
     out.taken |= set(run.types)
     unit = Name(out.zeros_like(label, like.id))
-    element, bounds = type_.element, extents(out, like)
+    element, bounds = type_.element, out.extents(like)
 
     def store(inner: Emitter, index: Index, value: float) -> None:
         inner.add(Store(unit.id, index, inner.cast(Const(value), element), False, out.span))
@@ -137,32 +137,14 @@ def directions(
         store(inner, index, 0.0)
 
     def together(inner: Emitter, index: Index) -> None:
-        loops(inner, bounds[:1], lambda one, example: store(one, (*example, *index), 1.0))
+        inner.nest(bounds[:1], lambda one, example: store(one, (*example, *index), 1.0))
         body(inner, unit, index)
-        loops(inner, bounds[:1], lambda one, example: store(one, (*example, *index), 0.0))
+        inner.nest(bounds[:1], lambda one, example: store(one, (*example, *index), 0.0))
 
     if examples == TOGETHER:
-        loops(out, bounds[1:], together)
+        out.nest(bounds[1:], together)
     else:
-        loops(out, bounds, single)
-
-
-def loops(out: Emitter, bounds: list[Atom], body: Callable[[Emitter, Index], None]) -> None:
-    """Nested loops from zero to each of the bounds."""
-    index = tuple(Name(out.fresh("ijklmn"[axis % 6], INT64)) for axis in range(len(bounds)))
-    emitters = [out, *(out.child() for _ in bounds)]
-    body(emitters[-1], index)
-    for axis in reversed(range(len(bounds))):
-        inner = tuple(emitters[axis + 1].out)
-        emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), inner, span=out.span))
-
-
-def extents(out: Emitter, atom: Atom) -> list[Atom]:
-    """The shape of a number or array."""
-    type_ = out.type_of(atom)
-    if not isinstance(type_, Array):
-        return []
-    return [out.let("n", Op("dim", (atom, Const(axis))), INT64) for axis in range(type_.ndim)]
+        out.nest(bounds, single)
 
 
 def allocated(out: Emitter, label: str, value: Atom, source: Atom, dtype: str, batch: bool = False) -> Name:
@@ -170,7 +152,7 @@ def allocated(out: Emitter, label: str, value: Atom, source: Atom, dtype: str, b
 
     batch  both are batches, and the array is one of blocks for each example
     """
-    shape = [*extents(out, value), *extents(out, source)[1 if batch else 0 :]]
+    shape = [*out.extents(value), *out.extents(source)[1 if batch else 0 :]]
     if not shape:
         return Name(out.fresh(label, Scalar(dtype)))
     return out.let(label, Op("empty", (Const(dtype), *shape)), Array(dtype, len(shape), "C"))
@@ -193,4 +175,4 @@ def fill(out: Emitter, block: Name, value: Atom, place: Callable[[Index], Index]
         item = inner.let("t", Op("load", (value, *example, *index)), type_.element)
         inner.add(Store(block.id, place(index), inner.cast(item, target.element), False, out.span))
 
-    loops(out, extents(out, value)[len(example) :], body)
+    out.nest(out.extents(value)[len(example) :], body)

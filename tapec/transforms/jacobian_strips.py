@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from tapec.syntax.core import Assign, Atom, Const, For, Name, Op, Store, walk
 from tapec.syntax.types import INT64, Array
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.jacobian_blocks import APART, TOGETHER, Index, extents, loops
+from tapec.transforms.jacobian_blocks import APART, TOGETHER, Index
 from tapec.transforms.lane_loops import by_columns, lanes_type
 
 # the lanes of a strip
@@ -37,7 +37,7 @@ class Strips:
 
     def __init__(self, out: Emitter, items: Sequence[Atom], examples: str | None) -> None:
         self.items, self.examples = tuple(items), examples
-        self.shapes = [_extents(out, item) for item in self.items]
+        self.shapes = [_known_extents(out, item) for item in self.items]
         self.sizes = [product(out, shape[1:] if examples == TOGETHER else shape) for shape in self.shapes]
         self.offsets: list[Atom] = [Const(0)]
         for size in self.sizes:
@@ -105,7 +105,7 @@ class Strips:
         def unit(inner: Emitter, lane: Atom, place: Atom) -> None:
             if self.examples == TOGETHER:
                 rest = unravelled(inner, place, shape[1:])
-                loops(inner, shape[:1], lambda one, example: store(one, (*example, *rest), lane))
+                inner.nest(shape[:1], lambda one, example: store(one, (*example, *rest), lane))
             else:
                 store(inner, unravelled(inner, place, shape), lane)
 
@@ -135,7 +135,7 @@ class Strips:
         assert isinstance(type_, Array)
         if len(shape) == 1 and self.width == shape[0].value:  # type: ignore[union-attr]
             return found
-        rest = extents(out, found)[1:]
+        rest = out.extents(found)[1:]
         if self.sizes[0] != Const(self.width):
             kept = Op("slice", (Const(None), self.sizes[0], Const(None)))
             found = out.let("t", Op("view", (found, kept)), type_)
@@ -166,9 +166,9 @@ class Strips:
 
         dims = shape[1:] if apart else shape
         if rows or self.single:
-            self.lanes(out, item, first, lambda a, lane, place: loops(a, dims, lambda b, at: one(b, lane, place, at)))
+            self.lanes(out, item, first, lambda a, lane, place: a.nest(dims, lambda b, at: one(b, lane, place, at)))
         else:
-            loops(out, dims, lambda a, at: self.lanes(a, item, first, lambda b, lane, place: one(b, lane, place, at)))
+            out.nest(dims, lambda a, at: self.lanes(a, item, first, lambda b, lane, place: one(b, lane, place, at)))
 
 
 def combined(out: Emitter, fn: str, first: Atom, second: Atom) -> Atom:
@@ -210,11 +210,11 @@ def unravelled(out: Emitter, place: Atom, shape: Sequence[Atom]) -> Index:
     return (place, *reversed(found))
 
 
-def _extents(out: Emitter, atom: Atom) -> list[Atom]:
+def _known_extents(out: Emitter, atom: Atom) -> list[Atom]:
     """The shape of a number or array; literals where it has been made with such extents."""
     if isinstance(atom, Name):
         made = [stmt.value for stmt in walk(out.out) if isinstance(stmt, Assign) and stmt.target == atom.id]
         match made:
             case [Op(fn="empty" | "zeros", args=(_, *sizes))] if all(isinstance(size, Const) for size in sizes):
                 return list(sizes)  # type: ignore[arg-type]
-    return extents(out, atom)
+    return out.extents(atom)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from tapec.syntax.core import Atom, Const
 from tapec.syntax.types import Array
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.jacobian_blocks import extents, loops
 from tapec.transforms.jacobian_strips import combined, product
 
 _ZERO = Const(0)
@@ -19,7 +18,7 @@ def count_of(out: Emitter, values: Sequence[Atom]) -> Atom:
     """How many elements there are in all."""
     total: Atom = Const(0)
     for value in values:
-        total = combined(out, "+", total, product(out, extents(out, value)))
+        total = combined(out, "+", total, product(out, out.extents(value)))
     return total
 
 
@@ -34,7 +33,7 @@ def _visit_all(out: Emitter, value: Atom, visit: Visit, before: Atom) -> Atom:
     if not isinstance(out.type_of(value), Array):
         visit(out, value, (), before)
         return combined(out, "+", before, Const(1))
-    bounds = extents(out, value)
+    bounds = out.extents(value)
 
     def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
         place: Atom = Const(0)
@@ -42,5 +41,5 @@ def _visit_all(out: Emitter, value: Atom, visit: Visit, before: Atom) -> Atom:
             place = combined(inner, "+", combined(inner, "*", place, bound), one)
         visit(inner, value, index, combined(inner, "+", before, place))
 
-    loops(out, bounds, body)
+    out.nest(bounds, body)
     return combined(out, "+", before, product(out, bounds))

@@ -11,7 +11,6 @@ from tapec.rules.table import no_rule
 from tapec.syntax.core import Atom, Const, Expr, Function, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.jacobian_blocks import extents
 
 # sets that are joined at once
 _PARTS = 12
@@ -46,7 +45,7 @@ class SetsOfValues:
         """Empty sets for the elements of an array, in the same order in memory."""
         type_ = self.types[array]
         assert isinstance(type_, Array)
-        dims = extents(out, Name(array))
+        dims = out.extents(Name(array))
         if type_.layout == "F" and type_.ndim > 1:
             rows = out.let("t", Op("zeros", (Const("int64"), *reversed(dims))), Array("int64", type_.ndim))
             return out.let(base, Op("transpose", (rows,)), Array("int64", type_.ndim, "F")).id

@@ -18,11 +18,9 @@ from tapec.transforms.jacobian_blocks import (
     Row,
     allocated,
     directions,
-    extents,
     fill,
     fill_rows,
     halves,
-    loops,
     prepared,
 )
 from tapec.transforms.reverse import reverse
@@ -51,7 +49,7 @@ def test_loops_go_over_all_places_in_order(shape):
         for one in index:
             inner.add(Push(seen.id, one))
 
-    loops(out, [Const(extent) for extent in shape], visit)
+    out.nest([Const(extent) for extent in shape], visit)
     found = run(made(out, (), seen), ())[: sum(map(len, product(*map(range, shape)))) or None]
     assert list(found) == [k for place in product(*map(range, shape)) for k in place]
 
@@ -102,8 +100,8 @@ def test_blocks_have_the_shapes_of_both(value, source, batch, shape):
 
 def test_numbers_have_no_extents():
     out = emitter()
-    assert extents(out, Const(1.0)) == extents(out, Name("x")) == []
-    assert len(extents(out, Name("b"))) == 2
+    assert out.extents(Const(1.0)) == out.extents(Name("x")) == []
+    assert len(out.extents(Name("b"))) == 2
 
 
 def test_a_block_of_two_numbers():

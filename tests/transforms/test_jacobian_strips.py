@@ -10,7 +10,7 @@ import pytest
 from tapec.syntax.core import Atom, Const, Function, Name, Op, Return, Store
 from tapec.syntax.types import FLOAT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.jacobian_blocks import APART, TOGETHER, allocated, extents, loops
+from tapec.transforms.jacobian_blocks import APART, TOGETHER, allocated
 from tapec.transforms.jacobian_strips import Strips, combined, product, unravelled
 from tests.optimise.comparison import run
 
@@ -45,7 +45,7 @@ def logged(items: list[str], examples: str | None, sizes: tuple[np.ndarray, ...]
     at = out.fresh("at", Scalar("int64"))
     out.assign(at, Const(0))
     for item, name in zip(items, log, strict=True):
-        shape = [*extents(out, Name(item))][:: -1 if item == "f" else 1]
+        shape = [*out.extents(Name(item))][:: -1 if item == "f" else 1]
         made = Op("zeros", (Const("float64"), Const(30), *shape, Const(strips.width)))
         out.assign(name.id, made)
         out.types[name.id] = Array("float64", len(shape) + 2)
@@ -56,7 +56,7 @@ def logged(items: list[str], examples: str | None, sizes: tuple[np.ndarray, ...]
             def keep(deep: Emitter, index: tuple[Atom, ...], seed=seed, name=name) -> None:
                 deep.add(Store(name.id, (Name(at), *index), deep.let("t", Op("load", (seed, *index)), FLOAT64)))
 
-            loops(inner, extents(inner, seed), keep)
+            inner.nest(inner.extents(seed), keep)
         inner.assign(at, Op("+", (Name(at), Const(1))))
 
     strips.each(out, body)
@@ -105,7 +105,7 @@ def of_square(items: list[str], examples: str | None, rows: bool, sizes: tuple[n
 
     def body(inner: Emitter, seeds: list[Name], first: Atom) -> None:
         for k, (seed, block, item) in enumerate(zip(seeds, blocks, items, strict=True)):
-            strips.fill(inner, k, first, block, seed, extents(inner, Name(item)), rows)
+            strips.fill(inner, k, first, block, seed, inner.extents(Name(item)), rows)
 
     strips.each(out, body)
     return list(run(called(out, *blocks), sizes)[: len(items)])
