@@ -21,7 +21,7 @@ Within an iteration, what it makes is other memory than what it began with.
 from __future__ import annotations
 
 from tapec.analyses.scopes import Scope, Scopes
-from tapec.syntax.core import Assign, Block, For, Function, If, Loop, Name, Op, leaves, reads, walk, writes
+from tapec.syntax.core import Assign, Block, Const, For, Function, If, Loop, Name, Op, leaves, reads, walk, writes
 from tapec.syntax.types import Array
 
 _FRESH = frozenset({"empty", "zeros", "copy"})
@@ -135,7 +135,11 @@ def _copies_before_leaving(block: Block) -> set[int]:
     last = block[-1]
     if isinstance(last, If):
         return _copies_before_leaving(last.body) | _copies_before_leaving(last.orelse)
-    return {stmt.key for stmt in last_copies(block[:-1])}
+    block = block[:-1]
+    # behind them stands which way out it is
+    while block and isinstance(block[-1], Assign) and isinstance(block[-1].value, Const):
+        block = block[:-1]
+    return {stmt.key for stmt in last_copies(block)}
 
 
 def is_fresh(name: str, scopes: Scopes) -> bool:

@@ -27,7 +27,8 @@ import tapec, tapec_runtime
 for package in (tapec_runtime, tapec):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         # bridges import other libraries, which may not be there
-        if not module.name.endswith("__main__") and module.name.removeprefix("tapec.") not in tapec._BRIDGES:
+        bridge = module.name.removeprefix("tapec.").partition("_")[0] in tapec._BRIDGES
+        if not module.name.endswith("__main__") and not bridge:
             importlib.import_module(module.name)
 print("\\n".join(order.found))
 """

@@ -102,11 +102,6 @@ def array_and_number_meet(z, x):
     return abs(w[0])
 
 
-@refused(COMPLEX)
-def solves_by_keyword(z):
-    return np.linalg.solve(np.diag(z), b=z)[0].real
-
-
 @refused(1j)
 def complex_result(z):
     return z * z

@@ -181,8 +181,6 @@ def _norm(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _solve(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.linalg.solve` and `inv`: of real matrices of twice the size."""
-    if kwargs:
-        ev.fail(UnsupportedFunction, "`np.linalg.solve` and `inv` of complex numbers take no keywords", node)
     parts = [part for arg in args for part in _parts(ev, arg, node)]
     function = linalg.complex_solve if len(args) == 2 else linalg.complex_inv
     re, im = ev.inline_library(function, parts, {}).items
