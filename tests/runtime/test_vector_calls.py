@@ -63,7 +63,9 @@ def test_no_flag_of_the_caller_reaches_a_formula():
     _single.compile((float64,))
     for bitcode in _library(_single).tapec_vectors._definitions.values():
         text = str(binding.parse_bitcode(bitcode))
-        assert "fadd" in text and "reassoc" not in text and "contract" not in text
+        # as the formula says it, where an earlier test has had it made without optimisations
+        assert "fadd" in text or "fsub" in text
+        assert "reassoc" not in text and "contract" not in text
 
 
 @njit(**FLAGS)
