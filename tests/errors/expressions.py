@@ -25,6 +25,14 @@ class HasSize(Protocol):
     size: int
 
 
+class Doubled(float):
+    """A number that means something else by a product."""
+
+    def __mul__(self, other):
+        return 2.0 * float(self) * other
+
+
+DOUBLED = Doubled(3.0)
 FACTORS = types.MappingProxyType({None: 2.0, 1: 3.0})
 
 
@@ -308,3 +316,8 @@ def item_of_two_types(x):
     else:
         pair = x[0], 2.0
     return pair[0] * pair[1]
+
+
+@refused(1.0)
+def number_of_a_class_with_operators(x):
+    return DOUBLED * x
