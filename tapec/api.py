@@ -146,11 +146,13 @@ def _captured_derivative(f: Any, bound: Bound, wrt: Any, kind: str, options: Opt
     """The derivative of a closure whose numbers and arrays are arguments."""
     from tapec.backend import staleness
 
-    by = bound.wrt(wrt, parameters(bound.function))
-    inner = staleness.shared(derivative, bound.function, by, kind, options)
+    def make(held: Bound) -> Any:
+        by = held.wrt(wrt, parameters(held.function))
+        return staleness.shared(derivative, held.function, by, kind, options)
+
     recipe = derivative, f, wrt, kind, options
     asked = kind, repr(wrt), options
-    return CapturedDerivative(f, inner, bound, recipe, asked, lambda: _make(f, wrt, kind, options))
+    return CapturedDerivative(f, make, bound, recipe, asked, lambda: _make(f, wrt, kind, options))
 
 
 def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, given: Any = None) -> Any:
