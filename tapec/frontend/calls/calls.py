@@ -17,7 +17,7 @@ from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend.arrays.array_primitives import primitive
 from tapec.frontend.arrays.copies_of_views import COPIES, copy_of_view
 from tapec.frontend.calls import numba_calls, numba_vectorize
-from tapec.frontend.calls.cached_functions import call_cached, is_cached
+from tapec.frontend.calls.cached_functions import call_cached, is_cached, refuse_dispatching
 from tapec.frontend.calls.inlining import call_closure, call_function, plain
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
@@ -135,6 +135,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if own is not None:
         lowered: Value = own(ev, args, kwargs, node)
         return lowered
+    refuse_dispatching(ev, obj, node)
     if ev.live is not None and (found := ev.live.call(obj, args, kwargs, node)) is not None:
         return found
     if any(coroutines.one_by_one(ev, arg) for arg in args) and undecorated(obj) is None:
