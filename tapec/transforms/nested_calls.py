@@ -48,6 +48,9 @@ def lower_maker(kind: str) -> Any:
     """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
 
     def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if not args and "f" not in kwargs:
+            message, hint = f"`{kind}` without a function in differentiated code", "pass the function to it"
+            ev.fail(UnsupportedSyntax, message, node, hint=hint)
         callee, *rest = (*args, *(kwargs[name] for name in ("f",) if name in kwargs))
         if unknown := kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}:
             message, hint = no_option(unknown)

@@ -130,6 +130,8 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
 
 def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python object that is known: a rule, a library function or source."""
+    if (getattr(obj, "__module__", None) or "").startswith("tapec"):
+        argument_checks.check_own(ev, obj, args, kwargs, node)
     # objects that know how to be lowered: derivatives, tapes, custom gradients
     own = lowering_of(obj)
     if own is not None:
