@@ -3,7 +3,7 @@
     grad(lambda q: loss(q, batch))(p)         made anew for each batch
 
 The first closure of some code is compiled with what it holds as constants, as by Numba.  Of the next one `batch` is an
-argument, as if it were a partial function; its derivative serves for all that follow, as long as the functions, text and
+argument, as if it were a partial function; its derivative serves for all that follow, while the functions, text and
 integers that they hold are the same.  Where a program needs to know what a closure holds while it is compiled, it is
 made with constants again.
 """

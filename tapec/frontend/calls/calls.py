@@ -20,6 +20,7 @@ from tapec.frontend.calls import numba_calls, numba_vectorize
 from tapec.frontend.calls.cached_functions import call_cached, is_cached, refuse_dispatching
 from tapec.frontend.calls.inlining import call_closure, call_function, plain
 from tapec.frontend.evaluator.evaluator import Evaluator
+from tapec.frontend.evaluator.special_methods import special_method
 from tapec.frontend.evaluator.values import (
     Complex,
     Dct,
@@ -238,8 +239,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     under = numba_vectorize.function_of(obj)
     if under is not None:
         return numba_vectorize.call(ev, obj, under, args, kwargs, node)
-    method = inspect.getattr_static(type(obj), "__call__", None)
-    if isinstance(method, types.FunctionType) and not type(obj).__module__.startswith("numba."):
+    of_numba = type(obj).__module__.startswith("numba.")
+    method = None if of_numba else special_method(ev, obj, "__call__")
+    if method is not None:
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
     initialise = inspect.getattr_static(obj, "__init__", None) if isinstance(obj, type) else None
     if ev.live is None and isinstance(initialise, types.FunctionType):

@@ -201,7 +201,8 @@ def test_a_class_is_asked_after_other_functions_have_met_it(parallel: bool):
 
     df, dg, dh = (tapec.grad(f, parallel=parallel) for f in (scaled, items, nested))
     for other in (3.0, Length(3.0), np.float64(3.0)):
-        assert df(2.0, other) == dg(2.0, (1.0, other)) == dg(2.0, Both(1.0, other)) == dh(2.0, ((0.0, other), 1.0)) == 3.0
+        assert df(2.0, other) == dg(2.0, (1.0, other)) == dg(2.0, Both(1.0, other)) == 3.0
+        assert dh(2.0, ((0.0, other), 1.0)) == 3.0
     assert dg(2.0, (3, 1.0)) == dg(2.0, (Plain(3), 1.0)) == 3.0
     for own in (Dual(3.0), Double(3.0)):
         for call in (
