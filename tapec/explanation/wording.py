@@ -67,10 +67,10 @@ class Wording:
 
     def leaves(self, value: Any) -> Iterator[str]:
         """The names of core that a variable's value consists of."""
-        heap = self.program.lowered.heap
+        heap, names = self.program.lowered.heap, self.program.lowered.users_names
         for _, leaf in leaves(heap.get(value) if isinstance(value, Lst) else value):
             if isinstance(leaf.atom, Name):
-                yield leaf.atom.id
+                yield names.get(leaf.atom.id, leaf.atom.id)
 
     # places and names
 

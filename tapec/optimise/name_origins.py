@@ -14,12 +14,12 @@ from functools import lru_cache
 from tapec.syntax.core import For, Function, walk, writes
 from tapec.syntax.types import Type
 
-_SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")
+_SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set|carried))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
 _ADJOINT = re.compile(r"_(?:bar|dot)(?:_parts|_\d+)*$")
 _WORD = re.compile(r"[^\W\d]\w*")
 # names that the compiler gives to temporaries: the user's only where the user's line has them
-_GENERIC = frozenset({"t", "n"})
+_GENERIC = frozenset({"t", "size"})
 
 
 class Vocabulary:
@@ -54,6 +54,14 @@ class Vocabulary:
         if stem in _GENERIC:
             return core in self._own or name in self._own
         return stem in self.words
+
+    def tells_more(self, name: str, other: str) -> bool:
+        """Whether a name says what a value is, and another one of it does not."""
+        return self.is_temporary(other) and not self.is_temporary(name) and not is_adjoint(name)
+
+    def is_temporary(self, name: str) -> bool:
+        """Whether a name is but a letter and a number."""
+        return self._plain(name) in _GENERIC and not self.is_users(name)
 
     def _plain(self, name: str) -> str:
         found = self._stems.get(name)

@@ -16,9 +16,9 @@ def bisection_jvp(a, lo, hi, a_dot):
         if abs(f) < 0.001:
             break
         # weight *= 1.0 + 0.1 * f
-        t = 1.0 + 0.1 * f
-        weight_1 = weight * t
-        weight_dot = t * weight_dot - weight * (0.1 * a_dot)
+        total = 1.0 + 0.1 * f
+        weight_1 = weight * total
+        weight_dot = total * weight_dot - weight * (0.1 * a_dot)
         if f > 0.0:
             hi = mid
         else:

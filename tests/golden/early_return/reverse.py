@@ -2,22 +2,23 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def early_return_value_and_grad(x):
     """The value of `early_return` and its gradient with respect to `x`."""
     # forward sweep
-    n = x.shape[0]
+    x_n0 = x.shape[0]
     # for i in range(x.size):
     result = 0.0
     s = 0.0
     iterations = 0
     left = False
-    exit_1_store = np.empty(n, dtype=np.int64)
-    iterations_1_store = np.empty(n, dtype=np.int64)
-    s_store = np.empty((n, max(0, n - 1)))
-    for i in range(n):
+    exit_1_store = np.empty(x_n0, dtype=np.int64)
+    iterations_1_store = np.empty(x_n0, dtype=np.int64)
+    s_store = np.empty((x_n0, max(0, x_n0 - 1)))
+    for i in range(x_n0):
         iterations += 1
         # for j in range(i):
         iterations_1 = 0
@@ -50,27 +51,28 @@ def early_return_value_and_grad(x):
     else:
         return_bar = 0.0
         s_bar = 1.0
-    x_bar = np.zeros(n)
-    for i in range(iterations - 1, -1, -1):
+    x_bar = np.zeros(x_n0)
+    for iteration in range(iterations - 1, -1, -1):
+        row = tapec_runtime.opaque(iteration)
         # for j in range(i):
-        t = iterations_1_store[i] - 1
+        t = iterations_1_store[row] - 1
         x_bar_sum = 0.0
-        leaving = exit_1_store[i] != 0
-        for j in range(t, -1, -1):
-            s = s_store[i, j]
+        leaving = exit_1_store[row] != 0
+        for iteration in tapec_runtime.independent(range(t, -1, -1)):
+            s = s_store[row, iteration]
             # if s > 1.0:
             if leaving:
                 # return s * s
-                t_1 = s * return_bar
-                s_bar += t_1
-                s_bar += t_1
+                adjoint = s * return_bar
+                s_bar += adjoint
+                s_bar += adjoint
                 return_bar = 0.0
             # s += x[i] * x[j]
-            x_bar[j] += x[i] * s_bar
-            x_bar_sum += x[j] * s_bar
+            x_bar[iteration] += x[row] * s_bar
+            x_bar_sum += x[iteration] * s_bar
             leaving = False
         # for j in range(i):
         if -1 < t:
             # s += x[i] * x[j]
-            x_bar[i] += x_bar_sum
+            x_bar[row] += x_bar_sum
     return result, (x_bar,)

@@ -11,8 +11,8 @@ def masked_mean_value_and_grad(x, floor):
     # for value in x:
     count = 0
     total = 0.0
-    n = x.shape[0]
-    for k in range(n):
+    x_n0 = x.shape[0]
+    for k in range(x_n0):
         value = x[k]
         # if value < floor:
         if not value < floor:
@@ -23,16 +23,16 @@ def masked_mean_value_and_grad(x, floor):
 
     # reverse sweep
     # return total / count
-    t = 1.0 / count
-    x_bar = np.empty(n)
+    ratio = 1.0 / count
+    x_bar = np.empty(x_n0)
     # for value in x:
-    for k in range(n):
+    for k in range(x_n0):
         value = x[k]
         if value < floor:
             value_bar = 0.0
         else:
             # total += value * value
-            t_1 = value * t
-            value_bar = t_1 + t_1
+            product = value * ratio
+            value_bar = product + product
         x_bar[k] = value_bar
     return total / count, (x_bar,)

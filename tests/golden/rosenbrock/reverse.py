@@ -8,26 +8,26 @@ import numpy as np
 def rosenbrock_value_and_grad(x):
     """The value of `rosenbrock` and its gradient with respect to `x`."""
     # forward sweep
-    n = x.shape[0]
-    x_bar = np.empty(n)
-    for i in range(max(n - 1, 0), n):
+    x_n0 = x.shape[0]
+    x_bar = np.empty(x_n0)
+    for i in range(max(x_n0 - 1, 0), x_n0):
         x_bar[np.uint64(i)] = 0.0
     # for i in range(x.size - 1):
     s = 0.0
     x_bar_carried = 0.0
-    for i in range(n - 1):
+    for i in range(x_n0 - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-        t = x[i]
-        t_1 = x[i + 1] - t ** 2
-        t_2 = 1.0 - t
-        t_3 = 2 * t_1 * 100.0
-        x_bar[i] = -(2 * t_2) - 2 * t * t_3 + x_bar_carried
-        s += 100.0 * t_1 ** 2 + t_2 ** 2
-        x_bar_carried = t_3
+        x_i = x[i]
+        difference = x[i + 1] - x_i ** 2
+        difference_1 = 1.0 - x_i
+        x_bar_carried_1 = 2 * difference * 100.0
+        x_bar[i] = -(2 * difference_1) - 2 * x_i * x_bar_carried_1 + x_bar_carried
+        s += 100.0 * difference ** 2 + difference_1 ** 2
+        x_bar_carried = x_bar_carried_1
     # for i in range(x.size - 1):
-    if 0 < n - 1:
+    if 0 < x_n0 - 1:
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-        x_bar[n - 1] += x_bar_carried
+        x_bar[x_n0 - 1] += x_bar_carried
 
     # reverse sweep
     return s, (x_bar,)

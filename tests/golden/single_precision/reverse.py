@@ -10,15 +10,15 @@ def single_precision_value_and_grad(x):
     # forward sweep
     t = np.float32(1.0)
     s = np.float32(0.0)
-    n = x.shape[0]
-    x_bar = np.empty(n, dtype=np.float32)
+    x_n0 = x.shape[0]
+    x_bar = np.empty(x_n0, dtype=np.float32)
     # for i in range(x.size):
-    for i in range(n):
+    for i in range(x_n0):
         # s += x[i] * x[i]
-        t_1 = x[i]
-        t_2 = t_1 * t
-        x_bar[i] = t_2 + t_2
-        s += t_1 * t_1
+        x_i = x[i]
+        product = x_i * t
+        x_bar[i] = product + product
+        s += x_i * x_i
 
     # reverse sweep
     return s, (x_bar,)

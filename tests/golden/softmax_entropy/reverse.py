@@ -16,36 +16,39 @@ def softmax_entropy_value_and_grad(z, label):
     """The value of `softmax_entropy` and its gradient with respect to `z`."""
     tapec_runtime.wide_vectors()
     # forward sweep
-    n = z.shape[0]
+    z_n0 = z.shape[0]
     # top = z[0]
-    if n <= 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, n, "top = z[0]")
+    if z_n0 <= 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, z_n0, "top = z[0]")
     # return math.log(total) + top - z[label]
-    if label >= n or label + n < 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
+    if label >= z_n0 or label + z_n0 < 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, z_n0, "return math.log(total) + top - z[label]")
     top = z[0]
     # for i in range(1, z.size):
-    for i in range(1, n):
-        if z[i] > top:
-            top = z[i]
+    for i in range(1, z_n0):
+        # if z[i] > top:
+        top_1 = z[i]
+        if not top_1 > top:
+            top_1 = top
+        top = top_1
     # for i in range(z.size):
     total = 0.0
-    t_store = np.empty(n)
-    for i in range(n):
+    exponential_store = np.empty(z_n0)
+    for i in range(z_n0):
         # total += math.exp(z[i] - top)
-        t = tapec_runtime.exp(z[i] - top)
-        t_store[i] = t
-        total += t
+        exponential = tapec_runtime.exp(z[i] - top)
+        exponential_store[i] = exponential
+        total += exponential
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
 
     # reverse sweep
-    z_bar = np.zeros(n)
+    z_bar = np.zeros(z_n0)
     # return math.log(total) + top - z[label]
     z_bar[label] -= 1.0
-    t_1 = 1.0 / total
+    ratio = 1.0 / total
     # for i in range(z.size):
-    for i in range(n):
+    for i in range(z_n0):
         # total += math.exp(z[i] - top)
-        z_bar[i] += t_store[i] * t_1
+        z_bar[i] += exponential_store[i] * ratio
     return result, (z_bar,)

@@ -9,35 +9,35 @@ import tapec_runtime
 def views_value_and_grad(x):
     """The value of `views` and its gradient with respect to `x`."""
     # forward sweep
-    n = x.shape[0]
-    t = np.empty(n)
+    x_n0 = x.shape[0]
+    y = np.empty(x_n0)
     # y = x.copy()
-    for i in range(n):
-        t[i] = x[i]
+    for i in range(x_n0):
+        y[i] = x[i]
     # for i in range(inner.size):
-    inner_n0 = max(n - 2, 0)
+    inner_n0 = max(x_n0 - 2, 0)
     # inner[i] = inner[i] * y[i]
-    if inner_n0 >= n and inner_n0 > 0:
-        raise tapec_runtime.IndexOutOfRange("an array", 0, inner_n0, n, "inner[i] = inner[i] * y[i]")
+    if inner_n0 >= x_n0 and inner_n0 > 0:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, inner_n0, x_n0, "inner[i] = inner[i] * y[i]")
     # for i in range(inner.size):
-    t_1_store = np.empty(inner_n0)
+    y_next_store = np.empty(inner_n0)
     for i in range(inner_n0):
         # inner[i] = inner[i] * y[i]
-        t_1 = t[i + 1]
-        t_1_store[i] = t_1
-        t[i + 1] = t_1 * t[i]
+        y_next = y[i + 1]
+        y_next_store[i] = y_next
+        y[i + 1] = y_next * y[i]
     # return y.sum()
     total = 0.0
-    x_bar = np.empty(n)
-    for i in range(n):
+    x_bar = np.empty(x_n0)
+    for i in range(x_n0):
         x_bar[i] = 1.0
-        total += t[i]
+        total += y[i]
 
     # reverse sweep
     # for i in range(inner.size):
     for i in range(inner_n0 - 1, -1, -1):
         # inner[i] = inner[i] * y[i]
-        t_2 = x_bar[np.uint64(i + 1)]
-        x_bar[i] += t_1_store[i] * t_2
-        x_bar[np.uint64(i + 1)] = t[i] * t_2
+        x_bar_item = x_bar[np.uint64(i + 1)]
+        x_bar[i] += y_next_store[i] * x_bar_item
+        x_bar[np.uint64(i + 1)] = y[i] * x_bar_item
     return total, (x_bar,)
