@@ -17,6 +17,7 @@ from tapec.syntax.types import Type
 _SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set|carried))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
 _ADJOINT = re.compile(r"_(?:bar|dot)(?:_parts|_\d+)*$")
+_EXTENT = re.compile(r"_n\d+$")
 _WORD = re.compile(r"[^\W\d]\w*")
 # names that the compiler gives to temporaries: the user's only where the user's line has them
 _GENERIC = frozenset({"t", "size"})
@@ -56,12 +57,15 @@ class Vocabulary:
         return stem in self.words
 
     def tells_more(self, name: str, other: str) -> bool:
-        """Whether a name says what a value is, and another one of it does not."""
-        return self.is_temporary(other) and not self.is_temporary(name) and not is_adjoint(name)
+        """Whether a name says more of a value than another one of it: it is the user's, or not but a letter."""
+        if is_adjoint(name) or self.is_users(other):
+            return False
+        return self.is_users(name) or (self.is_temporary(other) and not self.is_temporary(name))
 
     def is_temporary(self, name: str) -> bool:
-        """Whether a name is but a letter and a number."""
-        return self._plain(name) in _GENERIC and not self.is_users(name)
+        """Whether a name says nothing but that it is a temporary, or an extent."""
+        plain = self._plain(name)
+        return (plain in _GENERIC or _EXTENT.search(plain) is not None) and not self.is_users(name)
 
     def _plain(self, name: str) -> str:
         found = self._stems.get(name)

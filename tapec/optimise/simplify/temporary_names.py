@@ -9,10 +9,12 @@ A base of a name is never a word of the user's: `product_1` would be taken for a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tapec.optimise.name_origins import Vocabulary, is_adjoint
 from tapec.syntax.core import Assign, Const, Expr, For, Function, Name, Op, names_in, walk
+from tapec.syntax.types import Array
 
 # what an operation gives
 _NOUNS = {
@@ -37,6 +39,9 @@ _NOUNS = {
     "empty": "work",
     "zeros": "work",
 }
+# by the rank of an array, and an axis
+_EXTENTS: dict[tuple[int, object], str] = {(1, 0): "_size", (2, 0): "_rows", (2, 1): "_columns"}
+_TANGENT = re.compile(r"_dot(?:_parts|_\d+)*$")
 _TESTS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "ifelse", "dot", "strong"})
 _BESIDE = {"+": "next", "-": "previous"}
@@ -48,7 +53,7 @@ class TemporaryNames:
     """The bases of names for temporaries of a function; `chosen` gives the printed name of a name, if it has one."""
 
     def __init__(self, function: Function, words: Vocabulary, chosen: Callable[[str], str | None]) -> None:
-        self.words = words
+        self.words, self.types = words, function.types
         self.chosen = chosen
         self.values: dict[str, Expr] = {}
         self.counters: set[str] = set()
@@ -57,8 +62,10 @@ class TemporaryNames:
                 self.values.setdefault(stmt.target, stmt.value)
             elif isinstance(stmt, For):
                 self.counters.add(stmt.var)
-        # temporaries that hold adjoints or tangents
-        self.adjoint: set[str] = set()
+        # what temporaries are that hold adjoints or tangents
+        self.derivatives: dict[str, str] = {}
+        # whether an extent is `n`
+        self.has_n = False
 
     def base(self, names: list[str]) -> str:
         """The base for a class of names that is one temporary."""
@@ -66,13 +73,21 @@ class TemporaryNames:
         if name is None:
             return self._unless_used("t")
         value = self.values[name]
-        if isinstance(value, Op) and _operation(value) in _ARITHMETIC and any(map(self._is_adjoint, names_in(value))):
-            self.adjoint.update(names)
-            return self._unless_used("tangent" if any(one.endswith("_dot") for one in names_in(value)) else "adjoint")
-        return self._unless_used(self._of(value) or "t")
+        word = self._derivative(value) or self._of(value) or "t"
+        if word in ("adjoint", "tangent"):
+            self.derivatives |= dict.fromkeys(names, word)
+        return self._unless_used(word)
 
-    def _is_adjoint(self, name: str) -> bool:
-        return name in self.adjoint or is_adjoint(name)
+    def _derivative(self, value: Expr) -> str | None:
+        """What arithmetic on adjoints or tangents gives."""
+        if not isinstance(value, Op) or _operation(value) not in _ARITHMETIC:
+            return None
+        for name in names_in(value):
+            if name in self.derivatives:
+                return self.derivatives[name]
+            if is_adjoint(name):
+                return "tangent" if _TANGENT.search(name) else "adjoint"
+        return None
 
     def _unless_used(self, base: str) -> str:
         return "tmp" if base in self.words.words else base
@@ -85,10 +100,9 @@ class TemporaryNames:
             case "load" if first is not None:
                 return self._short(first, self._place(value.args[1:]))
             case "dim":
-                return "n" if first is None or "n" not in self.words.words else self._short(first, "_size")
-            case "+" | "-" if isinstance(value.args[1], Const):
-                # a value and a number
-                return first and f"{first}_{'plus' if value.fn == '+' else 'minus'}"
+                return self._extent(first, value.args)
+            case "+" | "-" if value.args[1] == Const(1) and first is not None:
+                return self._short(first, "_plus_one" if value.fn == "+" else "_less_one")
             case "pop" if isinstance(value.args[0], Name):
                 kept = self.words.split(value.args[0].id)[0]
                 return self.words.stem(kept) if self.words.is_users(kept) else self.chosen(kept)
@@ -100,8 +114,10 @@ class TemporaryNames:
                 return self._product(value) or _NOUNS["dot"]
             case fn if fn in _TESTS:
                 return "test"
+            case "uint64" | "int64" | "float64" | "float32":
+                return "number"
             case fn:
-                return _NOUNS.get(fn)
+                return _NOUNS.get(fn) or (f"{fn}_value" if "." in value.fn else None)
 
     def _word(self, expr: Expr) -> str | None:
         """The name of an operand, without the number of its version."""
@@ -112,6 +128,15 @@ class TemporaryNames:
         for kept in ("_store", "_kept"):
             chosen = chosen.removesuffix(kept)
         return self.words.stem(chosen)
+
+    def _extent(self, array: str | None, dim: tuple[Expr, ...]) -> str | None:
+        type_ = self.types.get(dim[0].id) if isinstance(dim[0], Name) else None
+        rank = type_.ndim if isinstance(type_, Array) else 0
+        if array is None or (rank == 1 and "n" not in self.words.words and not self.has_n):
+            self.has_n = True
+            return "n"
+        axis = dim[1].value if isinstance(dim[1], Const) else None
+        return self._short(array, _EXTENTS.get((rank, axis), f"_n{axis}"))
 
     def _product(self, expr: Expr) -> str | None:
         """The factors of a matrix product."""

@@ -37,15 +37,15 @@ def bisection_value_and_grad(a, lo, hi):
     weight_bar = lo
     a_bar = 0.0
     leaving = exit_1 != 0
-    for iteration in range(iterations - 1, -1, -1):
-        weight_1 = weight_store[iteration]
+    for k in range(iterations - 1, -1, -1):
+        weight_1 = weight_store[k]
         # if abs(f) < 1e-3:
         if leaving:
             f_bar = 0.0
         else:
             # weight *= 1.0 + 0.1 * f
             f_bar = 0.1 * (weight_1 * weight_bar)
-            weight_bar = total_store[iteration] * weight_bar
+            weight_bar = total_store[k] * weight_bar
         # f = mid * mid * mid - a
         a_bar -= f_bar
         leaving = False

@@ -9,26 +9,26 @@ import tapec_runtime
 def checkpointed_wave_jvp(start, speed, steps, start_dot):
     """The value of `checkpointed_wave` and its tangent, for given tangents of `start`."""
     tapec_runtime.wide_vectors()
-    start_n0 = start.shape[0]
+    n = start.shape[0]
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    if start_n0 != start_dot.shape[0]:
+    if n != start_dot.shape[0]:
         raise ValueError("the tangent of `start` has another shape than `start`")
-    old_dot = np.empty(start_n0)
-    old = np.empty(start_n0)
-    for i in range(start_n0):
+    old_dot = np.empty(n)
+    old = np.empty(n)
+    for i in range(n):
         old_dot[i] = start_dot[i]
         old[i] = start[i]
-    now_dot = np.empty(start_n0)
-    now = np.empty(start_n0)
-    for i in range(start_n0):
+    now_dot = np.empty(n)
+    now = np.empty(n)
+    for i in range(n):
         now_dot[i] = start_dot[i]
         now[i] = start[i]
-    new = np.zeros(start_n0)
-    new_dot = np.zeros(start_n0)
+    new = np.zeros(n)
+    new_dot = np.zeros(n)
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for _ in tapec_runtime.checkpointed(range(steps), 3):
         # for i in range(1, now.shape[0] - 1):
-        for i in tapec_runtime.independent(range(1, start_n0 - 1)):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             now_i = now[i]
             now_dot_i = now_dot[i]
@@ -48,7 +48,7 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
     # for i in range(now.shape[0]):
     energy = 0.0
     energy_dot = 0.0
-    for i in range(start_n0):
+    for i in range(n):
         # energy += now[i] ** 2
         now_i_1 = now[i]
         energy += now_i_1 ** 2

@@ -10,28 +10,28 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     """The value of `checkpointed_wave` and its gradient with respect to `start`."""
     tapec_runtime.wide_vectors()
     # forward sweep
-    start_n0 = start.shape[0]
-    old = np.empty(start_n0)
+    n = start.shape[0]
+    old = np.empty(n)
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    for i in range(start_n0):
+    for i in range(n):
         old[i] = start[i]
-    now = np.empty(start_n0)
-    for i in range(start_n0):
+    now = np.empty(n)
+    for i in range(n):
         now[i] = start[i]
     # for _ in tapec.checkpointed(range(steps), slots=3):
     slots = max(min(3, steps), 1)
     depth = 0
     place = 0
-    new = np.zeros(start_n0)
-    new_bar = np.zeros(start_n0)
-    old_bar = np.zeros(start_n0)
+    new = np.zeros(n)
+    new_bar = np.zeros(n)
+    old_bar = np.zeros(n)
     old_bar_1 = old_bar
-    now_bar = np.zeros(start_n0)
+    now_bar = np.zeros(n)
     now_bar_1 = now_bar
     iterations_saved = np.empty(slots, dtype=np.int64)
-    new_1_saved = np.empty((slots, start_n0))
-    now_saved = np.empty((slots, start_n0))
-    old_saved = np.empty((slots, start_n0))
+    new_1_saved = np.empty((slots, n))
+    now_saved = np.empty((slots, n))
+    old_saved = np.empty((slots, n))
     for k in range(steps):
         if k == place:
             iterations_saved[depth] = k
@@ -44,7 +44,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             depth += 1
             place = tapec_runtime.next_checkpoint(k, steps + 1, slots - depth)
         # for i in range(1, now.shape[0] - 1):
-        for i in tapec_runtime.independent(range(1, start_n0 - 1)):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             now_i = now[i]
             product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
@@ -59,7 +59,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         now_bar_1 = new_bar_1
     # for i in range(now.shape[0]):
     energy = 0.0
-    for i in range(start_n0):
+    for i in range(n):
         # energy += now[i] ** 2
         now_i_1 = now[i]
         now_bar_1[i] += 2 * now_i_1
@@ -68,14 +68,14 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     # reverse sweep
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for k in range(steps - 1, -1, -1):
-        depth_minus = depth - 1
-        first = iterations_saved[depth_minus]
+        depth_less_one = depth - 1
+        first = iterations_saved[depth_less_one]
         for i in range(new.shape[0]):
-            new[i] = new_1_saved[depth_minus, i]
+            new[i] = new_1_saved[depth_less_one, i]
         for i in range(now.shape[0]):
-            now[i] = now_saved[depth_minus, i]
+            now[i] = now_saved[depth_less_one, i]
         for i in range(old.shape[0]):
-            old[i] = old_saved[depth_minus, i]
+            old[i] = old_saved[depth_less_one, i]
         place_1 = tapec_runtime.next_checkpoint(first, k + 1, slots - depth)
         for again in range(first, k):
             if again == place_1:
@@ -89,7 +89,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
                 depth += 1
                 place_1 = tapec_runtime.next_checkpoint(again, k + 1, slots - depth)
             # for i in range(1, now.shape[0] - 1):
-            for i in range(1, start_n0 - 1):
+            for i in range(1, n - 1):
                 # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
                 now_i_2 = now[i]
                 now_next = now[i + 1]
@@ -103,16 +103,16 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         if iterations_saved[depth_1] != k:
             depth_1 = depth
         # for i in range(1, now.shape[0] - 1):
-        for i in range(start_n0 - 2, 0, -1):
+        for i in range(n - 2, 0, -1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             now_bar_i = now_bar_1[i]
             now_bar_1[i] = 0.0
             product_2 = speed * now_bar_i
-            t = np.uint64(i + 1)
-            old_bar_1[t] += product_2
+            number = np.uint64(i + 1)
+            old_bar_1[number] += product_2
             negative = -(now[i] * product_2)
-            t_1 = np.uint64(i - 1)
-            old_bar_1[t_1] += product_2
+            number_1 = np.uint64(i - 1)
+            old_bar_1[number_1] += product_2
             new_bar[i] -= now_bar_i
             old_bar_1[i] += negative + negative + 2.0 * now_bar_i
         depth = depth_1
@@ -120,12 +120,12 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         old_bar_1 = new_bar
         new_bar = now_bar_1
         now_bar_1 = old_bar_2
-    start_bar = np.empty(start_n0)
+    start_bar = np.empty(n)
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    for i in range(start_n0):
+    for i in range(n):
         now_bar_i_1 = now_bar[i]
         now_bar[i] = 0.0
         start_bar[i] = now_bar_i_1
-    for i in range(start_n0):
+    for i in range(n):
         start_bar[i] += old_bar[i]
     return energy, (start_bar,)

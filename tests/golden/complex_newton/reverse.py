@@ -34,23 +34,23 @@ def complex_newton_value_and_grad(c, n):
         z_im = (z_im + result_1) * 0.5 + 0.0 * total_2
         z_re = total_2 * 0.5
     # error = z - np.sqrt(c)
-    t = np.hypot(c_re, c_im)
-    test = t == 0.0
+    hypot_value = np.hypot(c_re, c_im)
+    test = hypot_value == 0.0
     if test:
-        result_2 = np.sqrt(t)
+        result_2 = np.sqrt(hypot_value)
         result_3 = result_2
         result_4 = c_im * result_2
     else:
         test_1 = c_re >= 0.0
         if test_1:
-            root = np.sqrt(0.5 * c_re + 0.5 * t)
+            root = np.sqrt(0.5 * c_re + 0.5 * hypot_value)
             product = 2.0 * root
             result_5 = c_im / product
             result_3 = root
             result_4 = result_5
         else:
             side = np.copysign(1.0, c_im)
-            root_1 = np.sqrt(0.5 * t - 0.5 * c_re)
+            root_1 = np.sqrt(0.5 * hypot_value - 0.5 * c_re)
             product_1 = 2.0 * root_1
             result_6 = side * c_im / product_1
             result_3 = result_6
@@ -64,9 +64,9 @@ def complex_newton_value_and_grad(c, n):
     # return abs(error) + z.real
     chosen = 1.0 if result_7 == 0.0 else result_7
     ratio_2 = error_re / chosen
-    t_1 = error_im / chosen
+    t = error_im / chosen
     # error = z - np.sqrt(c)
-    negative = -t_1
+    negative = -t
     negative_1 = -ratio_2
     if test:
         result_2_bar = negative_1 + c_im * negative
@@ -88,7 +88,7 @@ def complex_newton_value_and_grad(c, n):
         c_im_bar = side * (negative_1 / product_1 if test_3 else 0.0)
         adjoint_1 = 0.5 * adjoint_2
         c_re_bar = -(0.5 * adjoint_2)
-    chosen_1 = 1.0 if test else t
+    chosen_1 = 1.0 if test else hypot_value
     z_re_bar = 1.0 + ratio_2
     c_im_bar += c_im / chosen_1 * adjoint_1
     c_re_bar += c_re / chosen_1 * adjoint_1
@@ -97,7 +97,7 @@ def complex_newton_value_and_grad(c, n):
         z_im_1 = z_im_store[k]
         z_re_1 = z_re_store[k]
         # z = 0.5 * (z + c / z)
-        adjoint_3 = 0.5 * t_1
+        adjoint_3 = 0.5 * t
         adjoint_4 = 0.5 * z_re_bar
         if abs(z_re_1) >= abs(z_im_1):
             ratio_3 = z_im_1 / z_re_1
@@ -120,7 +120,7 @@ def complex_newton_value_and_grad(c, n):
             c_im_bar += ratio_3 * adjoint_8
             c_re_bar += adjoint_8
             z_re_bar = adjoint_4 + total_bar + adjoint_11
-            t_1 = adjoint_3 + ratio_3 * total_bar + adjoint_10
+            t = adjoint_3 + ratio_3 * total_bar + adjoint_10
         else:
             ratio_4 = z_re_1 / z_im_1
             total_4 = z_re_1 * ratio_4 + z_im_1
@@ -141,5 +141,5 @@ def complex_newton_value_and_grad(c, n):
             c_im_bar += adjoint_14
             c_re_bar += ratio_4 * adjoint_14
             z_re_bar = adjoint_4 + ratio_4 * total_1_bar + adjoint_16
-            t_1 = adjoint_3 + total_1_bar + adjoint_17
+            t = adjoint_3 + total_1_bar + adjoint_17
     return result_7 + z_re, (complex(c_re_bar, c_im_bar),)

@@ -7,18 +7,18 @@ import numpy as np
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def cumulative_jvp(x, x_dot):
     """The value of `cumulative` and its tangent, for given tangents of `x`."""
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # c = np.cumsum(x)
-    if x_n0 != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    out = np.empty(x_n0)
-    out_dot = np.zeros(x_n0)
-    if x_n0 > 0:
+    out = np.empty(n)
+    out_dot = np.zeros(n)
+    if n > 0:
         total = x[0]
         t = x_dot[0]
         out_dot[0] = t
         out[0] = total
-        for j in range(1, x_n0):
+        for j in range(1, n):
             total += x[j]
             t += x_dot[j]
             out_dot[j] = t
@@ -26,11 +26,11 @@ def cumulative_jvp(x, x_dot):
     # return np.sum(np.sqrt(1.0 + c * c))
     total_1 = 0.0
     total_1_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         out_i = out[i]
         tangent = out_i * out_dot[i]
-        adjoint = tangent + tangent
+        tangent_1 = tangent + tangent
         root = np.sqrt(1.0 + out_i * out_i)
         total_1 += root
-        total_1_dot += 0.5 * adjoint / root if adjoint != 0.0 else 0.0
+        total_1_dot += 0.5 * tangent_1 / root if tangent_1 != 0.0 else 0.0
     return total_1, total_1_dot

@@ -8,19 +8,19 @@ import numpy as np
 def cumulative_value_and_grad(x):
     """The value of `cumulative` and its gradient with respect to `x`."""
     # forward sweep
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # c = np.cumsum(x)
-    test = x_n0 > 0
-    out_bar = np.empty(x_n0)
+    test = n > 0
+    out_bar = np.empty(n)
     if test:
         total = x[0]
         out_bar[0] = total
-        for j in range(1, x_n0):
+        for j in range(1, n):
             total += x[j]
             out_bar[j] = total
     # return np.sum(np.sqrt(1.0 + c * c))
     total_1 = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         out_bar_i = out_bar[i]
         root = np.sqrt(1.0 + out_bar_i * out_bar_i)
         product = out_bar_i * (0.5 / root)
@@ -28,11 +28,11 @@ def cumulative_value_and_grad(x):
         total_1 += root
 
     # reverse sweep
-    x_bar = np.zeros(x_n0)
+    x_bar = np.zeros(n)
     # c = np.cumsum(x)
     if test:
         total_bar = 0.0
-        for j in range(x_n0 - 1, 0, -1):
+        for j in range(n - 1, 0, -1):
             out_bar_j = out_bar[j]
             out_bar[j] = 0.0
             total_bar += out_bar_j

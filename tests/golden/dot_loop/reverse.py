@@ -10,14 +10,14 @@ def dot_loop_value_and_grad(x, y):
     """The value of `dot_loop` and its gradient with respect to `x`."""
     # forward sweep
     n = y.shape[0]
-    x_n0 = x.shape[0]
+    x_size = x.shape[0]
     # s += x[i] * y[i]
-    if x_n0 > n:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, x_n0 - 1, n, "s += x[i] * y[i]")
+    if x_size > n:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, x_size - 1, n, "s += x[i] * y[i]")
     # for i in range(x.size):
     s = 0.0
-    x_bar = np.empty(x_n0)
-    for i in range(x_n0):
+    x_bar = np.empty(x_size)
+    for i in range(x_size):
         # s += x[i] * y[i]
         y_i = y[i]
         x_bar[i] = y_i

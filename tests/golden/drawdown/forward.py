@@ -7,19 +7,19 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def drawdown_jvp(x, x_dot):
     """The value of `drawdown` and its tangent, for given tangents of `x`."""
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # for i in range(x.size):
-    if x_n0 != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     # peak = x[0]
-    if x_n0 <= 0:
-        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, x_n0, "peak = x[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
     peak_dot = x_dot[0]
     # for i in range(x.size):
     worst = 0.0
     worst_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         # peak = max(peak, x[i])
         x_i = x[i]
         x_dot_i = x_dot[i]

@@ -9,16 +9,16 @@ import tapec_runtime
 def drawdown_value_and_grad(x):
     """The value of `drawdown` and its gradient with respect to `x`."""
     # forward sweep
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # peak = x[0]
-    if x_n0 <= 0:
-        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, x_n0, "peak = x[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
     # for i in range(x.size):
     worst = 0.0
-    peak_store = np.empty(x_n0)
-    worst_store = np.empty(x_n0)
-    for i in range(x_n0):
+    peak_store = np.empty(n)
+    worst_store = np.empty(n)
+    for i in range(n):
         peak_store[i] = peak
         worst_store[i] = worst
         # peak = max(peak, x[i])
@@ -31,8 +31,8 @@ def drawdown_value_and_grad(x):
     # for i in range(x.size):
     worst_bar = 1.0
     peak_bar = 0.0
-    x_bar = np.zeros(x_n0)
-    for i in range(x_n0 - 1, -1, -1):
+    x_bar = np.zeros(n)
+    for i in range(n - 1, -1, -1):
         peak = peak_store[i]
         worst_1 = worst_store[i]
         # peak = max(peak, x[i])

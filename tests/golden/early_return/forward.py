@@ -6,16 +6,16 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def early_return_jvp(x, x_dot):
     """The value of `early_return` and its tangent, for given tangents of `x`."""
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # for i in range(x.size):
-    if x_n0 != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     result = 0.0
     result_dot = 0.0
     s = 0.0
     s_dot = 0.0
     left = False
-    for i in range(x_n0):
+    for i in range(n):
         # for j in range(i):
         left = False
         for j in range(i):

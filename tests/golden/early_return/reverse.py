@@ -9,16 +9,16 @@ import tapec_runtime
 def early_return_value_and_grad(x):
     """The value of `early_return` and its gradient with respect to `x`."""
     # forward sweep
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # for i in range(x.size):
     result = 0.0
     s = 0.0
     iterations = 0
     left = False
-    exit_1_store = np.empty(x_n0, dtype=np.int64)
-    iterations_1_store = np.empty(x_n0, dtype=np.int64)
-    s_store = np.empty((x_n0, max(0, x_n0 - 1)))
-    for i in range(x_n0):
+    exit_1_store = np.empty(n, dtype=np.int64)
+    iterations_1_store = np.empty(n, dtype=np.int64)
+    s_store = np.empty((n, max(0, n - 1)))
+    for i in range(n):
         iterations += 1
         # for j in range(i):
         iterations_1 = 0
@@ -51,15 +51,15 @@ def early_return_value_and_grad(x):
     else:
         return_bar = 0.0
         s_bar = 1.0
-    x_bar = np.zeros(x_n0)
-    for iteration in range(iterations - 1, -1, -1):
-        row = tapec_runtime.opaque(iteration)
+    x_bar = np.zeros(n)
+    for i in range(iterations - 1, -1, -1):
+        row = tapec_runtime.opaque(i)
         # for j in range(i):
-        t = iterations_1_store[row] - 1
+        difference = iterations_1_store[row] - 1
         x_bar_sum = 0.0
         leaving = exit_1_store[row] != 0
-        for iteration in tapec_runtime.independent(range(t, -1, -1)):
-            s = s_store[row, iteration]
+        for j in tapec_runtime.independent(range(difference, -1, -1)):
+            s = s_store[row, j]
             # if s > 1.0:
             if leaving:
                 # return s * s
@@ -68,11 +68,11 @@ def early_return_value_and_grad(x):
                 s_bar += adjoint
                 return_bar = 0.0
             # s += x[i] * x[j]
-            x_bar[iteration] += x[row] * s_bar
-            x_bar_sum += x[iteration] * s_bar
+            x_bar[j] += x[row] * s_bar
+            x_bar_sum += x[j] * s_bar
             leaving = False
         # for j in range(i):
-        if -1 < t:
+        if -1 < difference:
             # s += x[i] * x[j]
             x_bar[row] += x_bar_sum
     return result, (x_bar,)

@@ -13,38 +13,38 @@ import tapec_runtime
 def elementwise_jvp(x, y, x_dot):
     """The value of `elementwise` and its tangent, for given tangents of `x`."""
     tapec_runtime.wide_vectors()
-    x_n0 = x.shape[0]
+    extent = x.shape[0]
     # z = x * y + np.sin(x)
-    if x_n0 != x_dot.shape[0]:
+    if extent != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    y_n0 = y.shape[0]
-    if x_n0 != y_n0:
-        if x_n0 == 1:
-            extent = y_n0
+    extent_1 = y.shape[0]
+    if extent != extent_1:
+        if extent == 1:
+            extent_2 = extent_1
         else:
-            if y_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = x_n0
-        if x_n0 != extent:
-            if x_n0 != 1:
+            extent_2 = extent
+        if extent != extent_2:
+            if extent != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out_dot = np.zeros(extent)
-        out = np.empty(extent)
-        for i in range(extent):
+        out_dot = np.zeros(extent_2)
+        out = np.empty(extent_2)
+        for i in range(extent_2):
             product = i * step
             out_dot[i] = x_dot[product]
             out[i] = x[product]
-        if y_n0 != extent:
-            if y_n0 != 1:
+        if extent_1 != extent_2:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        t = np.empty(extent)
-        for i in range(extent):
+        t = np.empty(extent_2)
+        for i in range(extent_2):
             t[i] = y[i * step_1]
     else:
         out = x
@@ -61,4 +61,4 @@ def elementwise_jvp(x, y, x_dot):
         product_1 = 2 * total_1 * (t_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
         total += total_1 ** 2
         total_dot += product_1
-    return total / x_n0, total_dot / x_n0
+    return total / extent, total_dot / extent

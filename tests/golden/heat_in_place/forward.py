@@ -9,25 +9,25 @@ import tapec_runtime
 def heat_in_place_jvp(u, steps, u_dot):
     """The value of `heat_in_place` and its tangent, for given tangents of `u`."""
     tapec_runtime.wide_vectors()
-    u_n0 = u.shape[0]
+    n = u.shape[0]
     # v = u.copy()
-    if u_n0 != u_dot.shape[0]:
+    if n != u_dot.shape[0]:
         raise ValueError("the tangent of `u` has another shape than `u`")
-    v_dot = np.empty(u_n0)
-    v = np.empty(u_n0)
-    for i in range(u_n0):
+    v_dot = np.empty(n)
+    v = np.empty(n)
+    for i in range(n):
         v_dot[i] = u_dot[i]
         v[i] = u[i]
     # w = v.copy()
-    w_dot = np.empty(u_n0)
-    w = np.empty(u_n0)
+    w_dot = np.empty(n)
+    w = np.empty(n)
     for _ in range(steps):
         # w = v.copy()
-        for i in tapec_runtime.independent(range(u_n0)):
+        for i in tapec_runtime.independent(range(n)):
             w_dot[i] = v_dot[i]
             w[i] = v[i]
         # for i in range(1, v.size - 1):
-        for i in tapec_runtime.independent(range(1, u_n0 - 1)):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             w_i = w[i]
             w_dot_i = w_dot[i]
@@ -37,7 +37,7 @@ def heat_in_place_jvp(u, steps, u_dot):
     # return np.sum(v * v)
     total = 0.0
     total_dot = 0.0
-    for i in range(u_n0):
+    for i in range(n):
         v_i = v[i]
         tangent_1 = v_i * v_dot[i]
         total += v_i * v_i

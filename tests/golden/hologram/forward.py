@@ -15,48 +15,48 @@ def hologram_jvp(phase, field, phase_dot):
     field_re = field.real
     field_im = field.imag
     tapec_runtime.wide_vectors()
-    phase_n0 = phase.shape[0]
+    extent = phase.shape[0]
     # wave = np.exp(1j * phase) * field + 1.0
-    if phase_n0 != phase_dot.shape[0]:
+    if extent != phase_dot.shape[0]:
         raise ValueError("the tangent of `phase` has another shape than `phase`")
-    field_re_n0 = field_re.shape[0]
-    if phase_n0 != field_re_n0:
-        if phase_n0 == 1:
-            extent = field_re_n0
+    extent_1 = field_re.shape[0]
+    if extent != extent_1:
+        if extent == 1:
+            extent_2 = extent_1
         else:
-            if field_re_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = phase_n0
-        if phase_n0 != extent:
-            if phase_n0 != 1:
+            extent_2 = extent
+        if extent != extent_2:
+            if extent != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out_dot = np.zeros(extent)
-        out = np.empty(extent)
-        for i in range(extent):
+        out_dot = np.zeros(extent_2)
+        out = np.empty(extent_2)
+        for i in range(extent_2):
             product = i * step
             out_dot[i] = phase_dot[product]
             out[i] = phase[product]
-        test = field_re_n0 != extent
+        test = extent_1 != extent_2
         if test:
-            if field_re_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
+        out_1 = np.empty(extent_2)
+        for i in range(extent_2):
             out_1[i] = field_re[i * step_1]
         if test:
-            if field_re_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_2 = 0
         else:
             step_2 = 1
-        out_2 = np.empty(extent)
-        for i in range(extent):
+        out_2 = np.empty(extent_2)
+        for i in range(extent_2):
             out_2[i] = field_im[i * step_2]
         field_im = out_2
         field_re = out_1

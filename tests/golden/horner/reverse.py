@@ -8,17 +8,17 @@ import numpy as np
 def horner_value_and_grad(c, x):
     """The value of `horner` and its gradient with respect to `c`."""
     # forward sweep
-    c_n0 = c.shape[0]
+    n = c.shape[0]
     # for i in range(c.size - 1, -1, -1):
     r = 0.0
-    for i in range(c_n0 - 1, -1, -1):
+    for i in range(n - 1, -1, -1):
         r = r * x + c[i]
 
     # reverse sweep
     # for i in range(c.size - 1, -1, -1):
     r_bar = 1.0
-    c_bar = np.empty(c_n0)
-    for i in range(c_n0):
+    c_bar = np.empty(n)
+    for i in range(n):
         # r = r * x + c[i]
         c_bar[i] = r_bar
         r_bar = x * r_bar

@@ -18,33 +18,33 @@ def logistic_loss_jvp(w, x, y, w_dot):
         raise ValueError("the tangent of `w` has another shape than `w`")
     x_w = np.dot(x, w)
     tangent = np.dot(x, w_dot)
-    y_n0 = y.shape[0]
-    x_n0 = x.shape[0]
-    if y_n0 != x_n0:
-        if y_n0 == 1:
-            extent = x_n0
+    extent = y.shape[0]
+    extent_1 = x.shape[0]
+    if extent != extent_1:
+        if extent == 1:
+            extent_2 = extent_1
         else:
-            if x_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = y_n0
-        if y_n0 != extent:
-            if y_n0 != 1:
+            extent_2 = extent
+        if extent != extent_2:
+            if extent != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent)
-        for i in range(extent):
+        out = np.empty(extent_2)
+        for i in range(extent_2):
             out[i] = y[i * step]
-        if x_n0 != extent:
-            if x_n0 != 1:
+        if extent_1 != extent_2:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        t_dot = np.zeros(extent)
-        t = np.empty(extent)
-        for i in range(extent):
+        t_dot = np.zeros(extent_2)
+        t = np.empty(extent_2)
+        for i in range(extent_2):
             product = i * step_1
             t_dot[i] = tangent[product]
             t[i] = x_w[product]

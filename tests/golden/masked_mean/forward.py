@@ -6,14 +6,14 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def masked_mean_jvp(x, floor, x_dot):
     """The value of `masked_mean` and its tangent, for given tangents of `x`."""
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # for value in x:
-    if x_n0 != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     count = 0
     total = 0.0
     total_dot = 0.0
-    for k in range(x_n0):
+    for k in range(n):
         value = x[k]
         # if value < floor:
         if not value < floor:

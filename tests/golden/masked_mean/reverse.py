@@ -11,8 +11,8 @@ def masked_mean_value_and_grad(x, floor):
     # for value in x:
     count = 0
     total = 0.0
-    x_n0 = x.shape[0]
-    for k in range(x_n0):
+    n = x.shape[0]
+    for k in range(n):
         value = x[k]
         # if value < floor:
         if not value < floor:
@@ -24,9 +24,9 @@ def masked_mean_value_and_grad(x, floor):
     # reverse sweep
     # return total / count
     ratio = 1.0 / count
-    x_bar = np.empty(x_n0)
+    x_bar = np.empty(n)
     # for value in x:
-    for k in range(x_n0):
+    for k in range(n):
         value = x[k]
         if value < floor:
             value_bar = 0.0

@@ -6,13 +6,13 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def nested_while_jvp(x, x_dot):
     """The value of `nested_while` and its tangent, for given tangents of `x`."""
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # for i in range(x.size):
-    if x_n0 != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         v = x[i]
         v_dot = x_dot[i]
         while abs(v) > 0.1:

@@ -11,9 +11,9 @@ def nested_while_value_and_grad(x):
     # for i in range(x.size):
     s = 0.0
     v_stack = [0.0] * 64
-    x_n0 = x.shape[0]
-    x_bar = np.empty(x_n0)
-    for i in range(x_n0):
+    n = x.shape[0]
+    x_bar = np.empty(n)
+    for i in range(n):
         # while abs(v) > 0.1:
         height = 0
         iterations = 0

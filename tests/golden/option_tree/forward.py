@@ -33,17 +33,17 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
             chosen = total_1 if test else max(total_1, chosen)
             chosen_1 = negative if test else min(negative, chosen_1)
     difference_1 = chosen - chosen_1
-    t = difference_1 // 2 + 1
-    t_set = np.empty(max(t * 2, 0))
+    total_2 = difference_1 // 2 + 1
+    t_set = np.empty(max(total_2 * 2, 0))
     for k in range(2):
         for k_1 in range((difference_1 - k) // 2 + 1):
-            t_1 = np.uint64(k * t + k_1)
-            t_set[t_1] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
+            number = np.uint64(k * total_2 + k_1)
+            t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
     for k in range(steps, 0, -1):
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
         difference_2 = -k - chosen_1
-        total_2 = difference_2 % 2 * t + difference_2 // 2
-        t_row = t_set[total_2:]
+        total_3 = difference_2 % 2 * total_2 + difference_2 // 2
+        t_row = t_set[total_3:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             tangent_1 = 0.49 * (values_dot[i] + values_dot[i + 1])
@@ -51,7 +51,7 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
             t_row_i = t_row[i]
             difference_3 = strike - spot * t_row_i
             tangent_2 = -(t_row_i * spot_dot)
-            adjoint = 0.5 * (tangent_1 + tangent_2) if hold == difference_3 else tangent_1
-            values_dot[i] = tangent_2 if difference_3 > hold else adjoint
+            tangent_3 = 0.5 * (tangent_1 + tangent_2) if hold == difference_3 else tangent_1
+            values_dot[i] = tangent_2 if difference_3 > hold else tangent_3
             values[i] = max(hold, difference_3)
     return values[0], values_dot[0]

@@ -32,12 +32,12 @@ def option_tree_value_and_grad(spot, strike, steps):
             chosen = total_1 if test else max(total_1, chosen)
             chosen_1 = negative if test else min(negative, chosen_1)
     difference = chosen - chosen_1
-    t = difference // 2 + 1
-    t_set = np.empty(max(t * 2, 0))
+    total_2 = difference // 2 + 1
+    t_set = np.empty(max(total_2 * 2, 0))
     for k in range(2):
         for k_1 in range((difference - k) // 2 + 1):
-            t_1 = np.uint64(k * t + k_1)
-            t_set[t_1] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
+            number = np.uint64(k * total_2 + k_1)
+            t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
     # for k in range(steps, 0, -1):
     larger = max(steps, 0)
     larger_1 = max(max(0, steps), 1)
@@ -47,8 +47,8 @@ def option_tree_value_and_grad(spot, strike, steps):
         iteration = steps - k
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
         difference_1 = -k - chosen_1
-        total_2 = difference_1 % 2 * t + difference_1 // 2
-        t_row = t_set[total_2:]
+        total_3 = difference_1 % 2 * total_2 + difference_1 // 2
+        t_row = t_set[total_3:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             hold_store[iteration, i] = hold

@@ -7,19 +7,19 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def pairwise_energy_jvp(p, cutoff, p_dot):
     """The value of `pairwise_energy` and its tangent, for given tangents of `p`."""
-    p_n0 = p.shape[0]
-    if p_n0 != p_dot.shape[0]:
+    p_rows = p.shape[0]
+    if p_rows != p_dot.shape[0]:
         raise ValueError("the tangent of `p` has another shape than `p`")
-    n = p.shape[1]
-    if n != p_dot.shape[1]:
+    p_columns = p.shape[1]
+    if p_columns != p_dot.shape[1]:
         raise ValueError("the tangent of `p` has another shape than `p`")
     # dy = p[i, 1] - p[j, 1]
-    if n < 2 and p_n0 > 1:
-        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, n, "dy = p[i, 1] - p[j, 1]")
+    if p_columns < 2 and p_rows > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_columns, "dy = p[i, 1] - p[j, 1]")
     # for i in range(p.shape[0]):
     energy = 0.0
     energy_dot = 0.0
-    for i in range(p_n0):
+    for i in range(p_rows):
         for j in range(i):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]
@@ -31,10 +31,10 @@ def pairwise_energy_jvp(p, cutoff, p_dot):
                 # s6 = 1.0 / r2**3
                 power = r2 ** 3
                 s6 = 1.0 / power
-                adjoint = -(s6 * (3 * r2 ** 2 * (tangent + tangent + (tangent_1 + tangent_1))) / power)
+                tangent_2 = -(s6 * (3 * r2 ** 2 * (tangent + tangent + (tangent_1 + tangent_1))) / power)
                 # energy += 4.0 * s6 * (s6 - 1.0)
                 product = 4.0 * s6
-                s6_minus = s6 - 1.0
-                energy += product * s6_minus
-                energy_dot += s6_minus * (4.0 * adjoint) + product * adjoint
+                difference = s6 - 1.0
+                energy += product * difference
+                energy_dot += difference * (4.0 * tangent_2) + product * tangent_2
     return energy, energy_dot

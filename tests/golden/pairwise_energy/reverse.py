@@ -9,15 +9,15 @@ import tapec_runtime
 def pairwise_energy_value_and_grad(p, cutoff):
     """The value of `pairwise_energy` and its gradient with respect to `p`."""
     # forward sweep
-    n = p.shape[1]
-    p_n0 = p.shape[0]
+    p_columns = p.shape[1]
+    p_rows = p.shape[0]
     # dy = p[i, 1] - p[j, 1]
-    if n < 2 and p_n0 > 1:
-        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, n, "dy = p[i, 1] - p[j, 1]")
+    if p_columns < 2 and p_rows > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_columns, "dy = p[i, 1] - p[j, 1]")
     # for i in range(p.shape[0]):
     energy = 0.0
-    p_bar = np.zeros((p_n0, n))
-    for i in range(p_n0):
+    p_bar = np.zeros((p_rows, p_columns))
+    for i in range(p_rows):
         # for j in range(i):
         p_bar_sum = 0.0
         p_bar_sum_1 = 0.0
@@ -32,9 +32,9 @@ def pairwise_energy_value_and_grad(p, cutoff):
                 s6 = 1.0 / r2 ** 3
                 # energy += 4.0 * s6 * (s6 - 1.0)
                 product = 4.0 * s6
-                s6_minus = s6 - 1.0
-                energy += product * s6_minus
-                s6_bar = product + 4.0 * s6_minus
+                difference = s6 - 1.0
+                energy += product * difference
+                s6_bar = product + 4.0 * difference
                 # s6 = 1.0 / r2**3
                 adjoint = -(s6 * s6_bar * s6) if s6_bar != 0.0 else 0.0
                 adjoint_1 = 3 * r2 ** 2 * adjoint

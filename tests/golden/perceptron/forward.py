@@ -12,20 +12,20 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def perceptron_jvp(w1, w2, x, w1_dot):
     """The value of `perceptron` and its tangent, for given tangents of `w1`."""
-    w1_n0 = w1.shape[0]
+    w1_rows = w1.shape[0]
     # hidden = np.tanh(w1 @ x)
-    if w1_n0 != w1_dot.shape[0]:
+    if w1_rows != w1_dot.shape[0]:
         raise ValueError("the tangent of `w1` has another shape than `w1`")
     if w1.shape[1] != w1_dot.shape[1]:
         raise ValueError("the tangent of `w1` has another shape than `w1`")
     w1_x = np.dot(w1, x)
     tangent = np.dot(w1_dot, x)
-    hidden_dot = np.empty(w1_n0)
-    hidden = np.empty(w1_n0)
-    for i in range(w1_n0):
-        t = tapec_runtime.tanh(w1_x[i])
-        hidden_dot[i] = (1.0 - t * t) * tangent[i]
-        hidden[i] = t
+    hidden_dot = np.empty(w1_rows)
+    hidden = np.empty(w1_rows)
+    for i in range(w1_rows):
+        tanh_value = tapec_runtime.tanh(w1_x[i])
+        hidden_dot[i] = (1.0 - tanh_value * tanh_value) * tangent[i]
+        hidden[i] = tanh_value
     # return np.sum((w2 @ hidden) ** 2)
     w2_hidden = np.dot(w2, hidden)
     tangent_1 = np.dot(w2, hidden_dot)

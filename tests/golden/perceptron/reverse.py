@@ -15,16 +15,16 @@ def perceptron_value_and_grad(w1, w2, x):
     # forward sweep
     # hidden = np.tanh(w1 @ x)
     w1_x = np.dot(w1, x)
-    w1_n0 = w1.shape[0]
-    hidden = np.empty(w1_n0)
-    for i in range(w1_n0):
+    w1_rows = w1.shape[0]
+    hidden = np.empty(w1_rows)
+    for i in range(w1_rows):
         hidden[i] = tapec_runtime.tanh(w1_x[i])
     # return np.sum((w2 @ hidden) ** 2)
     w2_hidden = np.dot(w2, hidden)
     total = 0.0
-    w2_n0 = w2.shape[0]
-    w2_hidden_bar = np.empty(w2_n0)
-    for i in range(w2_n0):
+    w2_rows = w2.shape[0]
+    w2_hidden_bar = np.empty(w2_rows)
+    for i in range(w2_rows):
         w2_hidden_i = w2_hidden[i]
         w2_hidden_bar[i] = 2 * w2_hidden_i
         total += w2_hidden_i ** 2
@@ -32,15 +32,15 @@ def perceptron_value_and_grad(w1, w2, x):
     # reverse sweep
     # return np.sum((w2 @ hidden) ** 2)
     adjoint = np.dot(w2.T, w2_hidden_bar)
-    w1_x_bar = np.empty(w1_n0)
-    for i in range(w1_n0):
+    w1_x_bar = np.empty(w1_rows)
+    for i in range(w1_rows):
         # hidden = np.tanh(w1 @ x)
         hidden_i = hidden[i]
         w1_x_bar[i] = (1.0 - hidden_i * hidden_i) * adjoint[i]
-    w1_n1 = w1.shape[1]
-    w1_bar = np.empty((w1_n0, w1_n1))
-    for i in range(w1_n0):
+    w1_columns = w1.shape[1]
+    w1_bar = np.empty((w1_rows, w1_columns))
+    for i in range(w1_rows):
         seed = w1_x_bar[i]
-        for j in range(w1_n1):
+        for j in range(w1_columns):
             w1_bar[i, j] = seed * x[j]
     return total, (w1_bar,)

@@ -8,14 +8,14 @@ import numpy as np
 def rosenbrock_value_and_grad(x):
     """The value of `rosenbrock` and its gradient with respect to `x`."""
     # forward sweep
-    x_n0 = x.shape[0]
-    x_bar = np.empty(x_n0)
-    for i in range(max(x_n0 - 1, 0), x_n0):
+    n = x.shape[0]
+    x_bar = np.empty(n)
+    for i in range(max(n - 1, 0), n):
         x_bar[np.uint64(i)] = 0.0
     # for i in range(x.size - 1):
     s = 0.0
     x_bar_carried = 0.0
-    for i in range(x_n0 - 1):
+    for i in range(n - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         x_i = x[i]
         difference = x[i + 1] - x_i ** 2
@@ -25,9 +25,9 @@ def rosenbrock_value_and_grad(x):
         s += 100.0 * difference ** 2 + difference_1 ** 2
         x_bar_carried = x_bar_carried_1
     # for i in range(x.size - 1):
-    if 0 < x_n0 - 1:
+    if 0 < n - 1:
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-        x_bar[x_n0 - 1] += x_bar_carried
+        x_bar[n - 1] += x_bar_carried
 
     # reverse sweep
     return s, (x_bar,)

@@ -11,11 +11,11 @@ def several_results_jvp(x, y, x_dot):
     """The value of `several_results` and its tangent, for given tangents of `x`."""
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
     tangent = x * x_dot
-    adjoint = tangent + tangent
+    tangent_1 = tangent + tangent
     r = math.sqrt(x * x + y * y)
     phi = math.atan2(y, x)
-    t = np.hypot(y, x)
+    hypot_value = np.hypot(y, x)
     # return r * phi
-    tangent_1 = r * (-(y / t * x_dot / t) if x_dot != 0.0 else 0.0)
-    adjoint_1 = phi * (0.5 * adjoint / r if adjoint != 0.0 else 0.0) + tangent_1
-    return r * phi, adjoint_1
+    tangent_2 = r * (-(y / hypot_value * x_dot / hypot_value) if x_dot != 0.0 else 0.0)
+    tangent_3 = phi * (0.5 * tangent_1 / r if tangent_1 != 0.0 else 0.0) + tangent_2
+    return r * phi, tangent_3

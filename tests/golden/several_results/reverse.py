@@ -17,8 +17,8 @@ def several_results_value_and_grad(x, y):
     # reverse sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
     test = r != 0.0
-    t = np.hypot(y, x)
+    hypot_value = np.hypot(y, x)
     product = x * (0.5 * phi / r if test else 0.0)
-    x_bar = (-(y / t * r / t) if test else 0.0) + product
+    x_bar = (-(y / hypot_value * r / hypot_value) if test else 0.0) + product
     x_bar += product
     return r * phi, (x_bar,)

@@ -7,14 +7,14 @@ import numpy as np
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def single_precision_jvp(x, x_dot):
     """The value of `single_precision` and its tangent, for given tangents of `x`."""
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # s = np.float32(0.0)
-    if x_n0 != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = np.float32(0.0)
     # for i in range(x.size):
     s_dot = s
-    for i in range(x_n0):
+    for i in range(n):
         # s += x[i] * x[i]
         x_i = x[i]
         tangent = x_i * x_dot[i]

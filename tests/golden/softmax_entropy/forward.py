@@ -14,19 +14,19 @@ import tapec_runtime
 def softmax_entropy_jvp(z, label, z_dot):
     """The value of `softmax_entropy` and its tangent, for given tangents of `z`."""
     tapec_runtime.wide_vectors()
-    z_n0 = z.shape[0]
+    n = z.shape[0]
     # for i in range(1, z.size):
-    if z_n0 != z_dot.shape[0]:
+    if n != z_dot.shape[0]:
         raise ValueError("the tangent of `z` has another shape than `z`")
     # top = z[0]
-    if z_n0 <= 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, z_n0, "top = z[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, n, "top = z[0]")
     # return math.log(total) + top - z[label]
-    if label >= z_n0 or label + z_n0 < 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, z_n0, "return math.log(total) + top - z[label]")
+    if label >= n or label + n < 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]
     # for i in range(1, z.size):
-    for i in range(1, z_n0):
+    for i in range(1, n):
         # if z[i] > top:
         top_1 = z[i]
         if not top_1 > top:
@@ -35,7 +35,7 @@ def softmax_entropy_jvp(z, label, z_dot):
     # for i in range(z.size):
     total = 0.0
     total_dot = 0.0
-    for i in range(z_n0):
+    for i in range(n):
         # total += math.exp(z[i] - top)
         exponential = tapec_runtime.exp(z[i] - top)
         total += exponential

@@ -16,16 +16,16 @@ def softmax_entropy_value_and_grad(z, label):
     """The value of `softmax_entropy` and its gradient with respect to `z`."""
     tapec_runtime.wide_vectors()
     # forward sweep
-    z_n0 = z.shape[0]
+    n = z.shape[0]
     # top = z[0]
-    if z_n0 <= 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, z_n0, "top = z[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, n, "top = z[0]")
     # return math.log(total) + top - z[label]
-    if label >= z_n0 or label + z_n0 < 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, z_n0, "return math.log(total) + top - z[label]")
+    if label >= n or label + n < 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]
     # for i in range(1, z.size):
-    for i in range(1, z_n0):
+    for i in range(1, n):
         # if z[i] > top:
         top_1 = z[i]
         if not top_1 > top:
@@ -33,8 +33,8 @@ def softmax_entropy_value_and_grad(z, label):
         top = top_1
     # for i in range(z.size):
     total = 0.0
-    exponential_store = np.empty(z_n0)
-    for i in range(z_n0):
+    exponential_store = np.empty(n)
+    for i in range(n):
         # total += math.exp(z[i] - top)
         exponential = tapec_runtime.exp(z[i] - top)
         exponential_store[i] = exponential
@@ -43,12 +43,12 @@ def softmax_entropy_value_and_grad(z, label):
     result = math.log(total) + top - z[label]
 
     # reverse sweep
-    z_bar = np.zeros(z_n0)
+    z_bar = np.zeros(n)
     # return math.log(total) + top - z[label]
     z_bar[label] -= 1.0
     ratio = 1.0 / total
     # for i in range(z.size):
-    for i in range(z_n0):
+    for i in range(n):
         # total += math.exp(z[i] - top)
         z_bar[i] += exponential_store[i] * ratio
     return result, (z_bar,)

@@ -13,21 +13,21 @@ import tapec_runtime
 def triangular_map_jvp(w, x, w_dot):
     """The value of `triangular_map` and its tangent, for given tangents of `w`."""
     tapec_runtime.wide_vectors()
-    w_size = w.shape[0]
+    w_rows = w.shape[0]
     # n, d = x.shape
-    if w_size != w_dot.shape[0]:
+    if w_rows != w_dot.shape[0]:
         raise ValueError("the tangent of `w` has another shape than `w`")
-    w_size_1 = w.shape[1]
-    if w_size_1 != w_dot.shape[1]:
+    w_columns = w.shape[1]
+    if w_columns != w_dot.shape[1]:
         raise ValueError("the tangent of `w` has another shape than `w`")
     d = x.shape[1]
     n = x.shape[0]
     # image[r] += w[r, c] * x[i, c]
     test = n > 0
-    if d > w_size and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_size, "image[r] += w[r, c] * x[i, c]")
-    if d > w_size_1 and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_size_1, "image[r] += w[r, c] * x[i, c]")
+    if d > w_rows and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
+    if d > w_columns and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_columns, "image[r] += w[r, c] * x[i, c]")
     # for i in range(n):
     room = min(n, 64)
     total = 0.0
@@ -101,7 +101,7 @@ def triangular_map_jvp(w, x, w_dot):
                 image_r_lane = image[r, lane]
                 product_2 = image_r_lane * image_r_lane
                 tangent = image_r_lane * image_dot[r, lane]
-                adjoint = tangent + tangent
+                tangent_1 = tangent + tangent
                 total += tapec_runtime.log1p(product_2)
-                total_dot += adjoint / (1.0 + product_2) if adjoint != 0.0 else 0.0
+                total_dot += tangent_1 / (1.0 + product_2) if tangent_1 != 0.0 else 0.0
     return total, total_dot

@@ -14,20 +14,20 @@ def triangular_map_value_and_grad(w, x):
     """The value of `triangular_map` and its gradient with respect to `w`."""
     tapec_runtime.wide_vectors()
     # forward sweep
-    w_size = w.shape[0]
+    w_rows = w.shape[0]
     d = x.shape[1]
     n = x.shape[0]
     # image[r] += w[r, c] * x[i, c]
     test = n > 0
-    if d > w_size and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_size, "image[r] += w[r, c] * x[i, c]")
-    w_size_1 = w.shape[1]
-    if d > w_size_1 and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_size_1, "image[r] += w[r, c] * x[i, c]")
+    if d > w_rows and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
+    w_columns = w.shape[1]
+    if d > w_columns and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_columns, "image[r] += w[r, c] * x[i, c]")
     # for i in range(n):
     room = min(n, 64)
     total = 0.0
-    w_bar = np.zeros((w_size, w_size_1))
+    w_bar = np.zeros((w_rows, w_columns))
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
     image = np.empty((d, room))

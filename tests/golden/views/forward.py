@@ -8,22 +8,22 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def views_jvp(x, x_dot):
     """The value of `views` and its tangent, for given tangents of `x`."""
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # y = x.copy()
-    if x_n0 != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    y_dot = np.empty(x_n0)
-    y = np.empty(x_n0)
-    for i in range(x_n0):
+    y_dot = np.empty(n)
+    y = np.empty(n)
+    for i in range(n):
         y_dot[i] = x_dot[i]
         y[i] = x[i]
     # for i in range(inner.size):
-    inner_n0 = max(x_n0 - 2, 0)
+    larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
-    if inner_n0 >= x_n0 and inner_n0 > 0:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, inner_n0, x_n0, "inner[i] = inner[i] * y[i]")
+    if larger >= n and larger > 0:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
     # for i in range(inner.size):
-    for i in range(inner_n0):
+    for i in range(larger):
         # inner[i] = inner[i] * y[i]
         y_next = y[i + 1]
         y_i = y[i]
@@ -32,7 +32,7 @@ def views_jvp(x, x_dot):
     # return y.sum()
     total = 0.0
     total_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         total += y[i]
         total_dot += y_dot[i]
     return total, total_dot

@@ -9,33 +9,33 @@ import tapec_runtime
 def views_value_and_grad(x):
     """The value of `views` and its gradient with respect to `x`."""
     # forward sweep
-    x_n0 = x.shape[0]
-    y = np.empty(x_n0)
+    n = x.shape[0]
+    y = np.empty(n)
     # y = x.copy()
-    for i in range(x_n0):
+    for i in range(n):
         y[i] = x[i]
     # for i in range(inner.size):
-    inner_n0 = max(x_n0 - 2, 0)
+    larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
-    if inner_n0 >= x_n0 and inner_n0 > 0:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, inner_n0, x_n0, "inner[i] = inner[i] * y[i]")
+    if larger >= n and larger > 0:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
     # for i in range(inner.size):
-    y_next_store = np.empty(inner_n0)
-    for i in range(inner_n0):
+    y_next_store = np.empty(larger)
+    for i in range(larger):
         # inner[i] = inner[i] * y[i]
         y_next = y[i + 1]
         y_next_store[i] = y_next
         y[i + 1] = y_next * y[i]
     # return y.sum()
     total = 0.0
-    x_bar = np.empty(x_n0)
-    for i in range(x_n0):
+    x_bar = np.empty(n)
+    for i in range(n):
         x_bar[i] = 1.0
         total += y[i]
 
     # reverse sweep
     # for i in range(inner.size):
-    for i in range(inner_n0 - 1, -1, -1):
+    for i in range(larger - 1, -1, -1):
         # inner[i] = inner[i] * y[i]
         x_bar_item = x_bar[np.uint64(i + 1)]
         x_bar[i] += y_next_store[i] * x_bar_item

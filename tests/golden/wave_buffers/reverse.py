@@ -12,23 +12,23 @@ def wave_buffers_value_and_grad(u, v, steps):
     if u.shape[0] == v.shape[0]:
 
         # forward sweep
-        v_n0 = v.shape[0]
-        old = np.empty(v_n0)
+        n = v.shape[0]
+        old = np.empty(n)
         # old = u.copy()
-        for i in range(v_n0):
+        for i in range(n):
             old[i] = u[i]
-        now = np.empty(v_n0)
+        now = np.empty(n)
         # now = v.copy()
-        for i in range(v_n0):
+        for i in range(n):
             now[i] = v[i]
-        now_bar = np.zeros(v_n0)
+        now_bar = np.zeros(n)
         # for _ in range(steps):
         now_bar_1 = now_bar
-        old_bar = np.zeros(v_n0)
+        old_bar = np.zeros(n)
         old_bar_1 = old_bar
         for k in range(steps):
             # for i in range(1, now.size - 1):
-            for i in range(1, v_n0 - 1):
+            for i in range(1, n - 1):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 product = 2.0 * now[i]
                 product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
@@ -41,7 +41,7 @@ def wave_buffers_value_and_grad(u, v, steps):
             old_bar_1 = now_bar_2
         # return np.sum(now * now)
         total = 0.0
-        for i in range(v_n0):
+        for i in range(n):
             now_i = now[i]
             now_bar_1[i] += now_i + now_i
             total += now_i * now_i
@@ -52,7 +52,7 @@ def wave_buffers_value_and_grad(u, v, steps):
             # for i in range(1, now.size - 1):
             old_bar_1_carried = 0.0
             old_bar_1_carried_1 = 0.0
-            for i in range(1, v_n0 - 1):
+            for i in range(1, n - 1):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 now_bar_i = now_bar_1[i]
                 old_bar_1_carried_2 = 0.2 * now_bar_i
@@ -63,50 +63,50 @@ def wave_buffers_value_and_grad(u, v, steps):
                 old_bar_1_carried = old_bar_1_carried_3
                 old_bar_1_carried_1 = old_bar_1_carried_2
             # for i in range(1, now.size - 1):
-            if 1 < v_n0 - 1:
+            if 1 < n - 1:
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                old_bar_1[v_n0 - 2] += old_bar_1_carried
-                old_bar_1[v_n0 - 1] += old_bar_1_carried_1
+                old_bar_1[n - 2] += old_bar_1_carried
+                old_bar_1[n - 1] += old_bar_1_carried_1
             old_bar_2 = old_bar_1
             old_bar_1 = now_bar_1
             now_bar_1 = old_bar_2
         # now = v.copy()
-        for i in range(v_n0):
+        for i in range(n):
             now_bar[i] = 0.0
-        u_bar = np.empty(v_n0)
+        u_bar = np.empty(n)
         # old = u.copy()
-        for i in range(v_n0):
+        for i in range(n):
             u_bar[i] = old_bar[i]
     else:
 
         # forward sweep
-        u_n0 = u.shape[0]
-        old = np.empty(u_n0)
+        u_size = u.shape[0]
+        old = np.empty(u_size)
         # old = u.copy()
-        for i in range(u_n0):
+        for i in range(u_size):
             old[i] = u[i]
-        v_n0_1 = v.shape[0]
-        now = np.empty(v_n0_1)
+        v_size = v.shape[0]
+        now = np.empty(v_size)
         # now = v.copy()
-        for i in range(v_n0_1):
+        for i in range(v_size):
             now[i] = v[i]
-        now_bar = np.zeros(v_n0_1)
+        now_bar = np.zeros(v_size)
         # for _ in range(steps):
         now_bar_1 = now_bar
-        old_bar = np.zeros(u_n0)
+        old_bar = np.zeros(u_size)
         old_bar_1 = old_bar
         t_store = np.empty(max(steps, 0), dtype=np.int64)
         for k in range(steps):
             # for i in range(1, now.size - 1):
-            t = now.shape[0] - 1
-            t_store[k] = t
-            for i in range(1, t):
+            difference = now.shape[0] - 1
+            t_store[k] = difference
+            for i in range(1, difference):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 product_3 = 2.0 * now[i]
                 product_4 = 0.2 * (now[i - 1] - product_3 + now[i + 1])
-                n = old.shape[0]
-                if i >= n or i < -n:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+                old_size = old.shape[0]
+                if i >= old_size or i < -old_size:
+                    raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old[i] = product_3 - old[i] + product_4
             now_1 = now
             now = old
@@ -133,35 +133,35 @@ def wave_buffers_value_and_grad(u, v, steps):
                 now_bar_i_1 = now_bar_1[i]
                 old_bar_1_carried_6 = 0.2 * now_bar_i_1
                 product_5 = 2.0 * (now_bar_i_1 - old_bar_1_carried_6)
-                n_1 = now_bar_1.shape[0]
-                if i >= n_1 or i < -n_1:
-                    raise tapec_runtime.IndexOutOfRange("`now`", 0, i, n_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+                now_bar_size = now_bar_1.shape[0]
+                if i >= now_bar_size or i < -now_bar_size:
+                    raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 now_bar_1[i] = -now_bar_i_1
-                n_2 = old_bar_1.shape[0]
-                if i - 1 >= n_2 or i - 1 < -n_2:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, n_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+                old_bar_size = old_bar_1.shape[0]
+                if i - 1 >= old_bar_size or i - 1 < -old_bar_size:
+                    raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old_bar_1[i - 1] += old_bar_1_carried_6 + old_bar_1_carried_4
                 old_bar_1_carried_4 = product_5 + old_bar_1_carried_5
                 old_bar_1_carried_5 = old_bar_1_carried_6
             # for i in range(1, now.size - 1):
             if 1 < t_k:
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                n_3 = old_bar_1.shape[0]
-                if t_k - 1 >= n_3 or t_k - 1 < -n_3:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_k - 1, n_3, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+                old_bar_size_1 = old_bar_1.shape[0]
+                if t_k - 1 >= old_bar_size_1 or t_k - 1 < -old_bar_size_1:
+                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_k - 1, old_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old_bar_1[t_k - 1] += old_bar_1_carried_4
-                n_4 = old_bar_1.shape[0]
-                if t_k >= n_4 or t_k < -n_4:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_k, n_4, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+                old_bar_size_2 = old_bar_1.shape[0]
+                if t_k >= old_bar_size_2 or t_k < -old_bar_size_2:
+                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_k, old_bar_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old_bar_1[t_k] += old_bar_1_carried_5
             old_bar_2 = old_bar_1
             old_bar_1 = now_bar_1
             now_bar_1 = old_bar_2
         # now = v.copy()
-        for i in range(v_n0_1):
+        for i in range(v_size):
             now_bar[i] = 0.0
-        u_bar = np.empty(u_n0)
+        u_bar = np.empty(u_size)
         # old = u.copy()
-        for i in range(u_n0):
+        for i in range(u_size):
             u_bar[i] = old_bar[i]
     return total, (u_bar,)
