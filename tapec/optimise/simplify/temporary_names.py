@@ -43,7 +43,7 @@ _NOUNS = {
 _EXTENTS: dict[tuple[int, object], str] = {(1, 0): "_size", (2, 0): "_rows", (2, 1): "_columns"}
 _TANGENT = re.compile(r"_dot(?:_parts|_\d+)*$")
 _TESTS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
-_ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "ifelse", "dot", "strong"})
+_ARITHMETIC = frozenset({"load", "+", "-", "*", "/", "neg", "ifelse", "dot", "strong"})
 _BESIDE = {"+": "next", "-": "previous"}
 # longer ones say no more
 _LONGEST = 24
@@ -73,13 +73,15 @@ class TemporaryNames:
         if name is None:
             return self._unless_used("t")
         value = self.values[name]
-        word = self._derivative(value) or self._of(value) or "t"
-        if word in ("adjoint", "tangent"):
-            self.derivatives |= dict.fromkeys(names, word)
-        return self._unless_used(word)
+        derivative = self._derivative(value)
+        if derivative is not None:
+            self.derivatives |= dict.fromkeys(names, derivative)
+        if isinstance(value, Op) and value.fn == "load":
+            derivative = None
+        return self._unless_used(derivative or self._of(value) or "t")
 
     def _derivative(self, value: Expr) -> str | None:
-        """What arithmetic on adjoints or tangents gives."""
+        """What elements of adjoints or tangents are, and arithmetic on them."""
         if not isinstance(value, Op) or _operation(value) not in _ARITHMETIC:
             return None
         for name in names_in(value):
@@ -105,7 +107,7 @@ class TemporaryNames:
                 return self._short(first, "_plus_one" if value.fn == "+" else "_less_one")
             case "pop" if isinstance(value.args[0], Name):
                 kept = self.words.split(value.args[0].id)[0]
-                return self.words.stem(kept) if self.words.is_users(kept) else self.chosen(kept)
+                return self.words.stem(kept if self.words.is_users(kept) else self.chosen(kept) or "t")
             case "**" if value.args[1] == Const(2) and first is not None:
                 return self._short(first, "_squared")
             case "transpose" if first is not None:
