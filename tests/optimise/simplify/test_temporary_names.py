@@ -92,7 +92,11 @@ def test_what_is_kept_and_taken_back_is_called_after_what_was_kept():
     check(
         coalesce,
         before="""
-        def f(x, n, t_1_stack):
+        def f(x, n):
+            t_1_stack = stack()
+            for i in range(n):
+                t_1 = x * i
+                t_1_stack.append(t_1)
             y = 0.0
             for j in range(n):
                 t_2 = t_1_stack.pop()
@@ -100,12 +104,17 @@ def test_what_is_kept_and_taken_back_is_called_after_what_was_kept():
             return y
         """,
         after="""
-        def f(x, n, t_1_stack):
+        def f(x, n):
+            product_stack = [0.0][:0]
+            for i in range(n):
+                product = x * i
+                product_stack.append(product)
             y = 0.0
             for j in range(n):
-                t = t_1_stack.pop()
-                y += t
+                product_1 = product_stack.pop()
+                y += product_1
             return y
         """,
         words="x y n",
+        again=False,
     )
