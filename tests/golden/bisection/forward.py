@@ -6,7 +6,6 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def bisection_jvp(a, lo, hi, a_dot):
     """The value of `bisection` and its tangent, for given tangents of `a`."""
-    # for _ in range(60):
     weight = 1.0
     weight_dot = 0.0
     for _ in range(60):

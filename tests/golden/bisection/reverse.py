@@ -8,12 +8,12 @@ import numpy as np
 def bisection_value_and_grad(a, lo, hi):
     """The value of `bisection` and its gradient with respect to `a`."""
     # forward sweep
-    # for _ in range(60):
     iterations = 0
     exit_1 = 0
     weight = 1.0
     weight_store = np.empty(60)
     total_store = np.empty(60)
+    # for _ in range(60):
     for k in range(60):
         weight_store[k] = weight
         iterations += 1
@@ -33,10 +33,10 @@ def bisection_value_and_grad(a, lo, hi):
             lo = mid
 
     # reverse sweep
-    # for _ in range(60):
     weight_bar = lo
     a_bar = 0.0
     leaving = exit_1 != 0
+    # for _ in range(60):
     for k in range(iterations - 1, -1, -1):
         weight_1 = weight_store[k]
         # if abs(f) < 1e-3:

@@ -32,11 +32,11 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             now_i = now[i]
             now_dot_i = now_dot[i]
-            product = now_i * now_dot_i
-            tangent = now_dot[i - 1] - (product + product) + now_dot[i + 1]
-            product_1 = speed * (now[i - 1] - now_i * now_i + now[i + 1])
-            new_dot[i] = 2.0 * now_dot_i - old_dot[i] + speed * tangent
-            new[i] = 2.0 * now_i - old[i] + product_1
+            tangent = now_i * now_dot_i
+            tangent_1 = now_dot[i - 1] - (tangent + tangent) + now_dot[i + 1]
+            product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
+            new_dot[i] = 2.0 * now_dot_i - old_dot[i] + speed * tangent_1
+            new[i] = 2.0 * now_i - old[i] + product
         new_1 = new
         new = old
         old = now
@@ -45,9 +45,9 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
         new_dot = old_dot
         old_dot = now_dot
         now_dot = new_dot_1
-    # for i in range(now.shape[0]):
     energy = 0.0
     energy_dot = 0.0
+    # for i in range(now.shape[0]):
     for i in range(n):
         # energy += now[i] ** 2
         now_i_1 = now[i]

@@ -18,7 +18,6 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     now = np.empty(n)
     for i in range(n):
         now[i] = start[i]
-    # for _ in tapec.checkpointed(range(steps), slots=3):
     slots = max(min(3, steps), 1)
     depth = 0
     place = 0
@@ -32,6 +31,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     new_1_saved = np.empty((slots, n))
     now_saved = np.empty((slots, n))
     old_saved = np.empty((slots, n))
+    # for _ in tapec.checkpointed(range(steps), slots=3):
     for k in range(steps):
         if k == place:
             iterations_saved[depth] = k
@@ -57,8 +57,8 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         new_bar = old_bar_1
         old_bar_1 = now_bar_1
         now_bar_1 = new_bar_1
-    # for i in range(now.shape[0]):
     energy = 0.0
+    # for i in range(now.shape[0]):
     for i in range(n):
         # energy += now[i] ** 2
         now_i_1 = now[i]
@@ -107,14 +107,14 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             now_bar_i = now_bar_1[i]
             now_bar_1[i] = 0.0
-            product_2 = speed * now_bar_i
+            adjoint = speed * now_bar_i
             number = np.uint64(i + 1)
-            old_bar_1[number] += product_2
-            negative = -(now[i] * product_2)
+            old_bar_1[number] += adjoint
+            adjoint_1 = -(now[i] * adjoint)
             number_1 = np.uint64(i - 1)
-            old_bar_1[number_1] += product_2
+            old_bar_1[number_1] += adjoint
             new_bar[i] -= now_bar_i
-            old_bar_1[i] += negative + negative + 2.0 * now_bar_i
+            old_bar_1[i] += adjoint_1 + adjoint_1 + 2.0 * now_bar_i
         depth = depth_1
         old_bar_2 = old_bar_1
         old_bar_1 = new_bar

@@ -11,7 +11,6 @@ def complex_newton_jvp(c, n, c_dot):
     c_im = c.imag
     c_re_dot = c_dot.real
     c_im_dot = c_dot.imag
-    # for _ in range(n):
     z_im = 0.5
     z_im_dot = 0.0
     z_re = 1.0

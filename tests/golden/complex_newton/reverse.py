@@ -10,12 +10,12 @@ def complex_newton_value_and_grad(c, n):
     c_re = c.real
     c_im = c.imag
     # forward sweep
-    # for _ in range(n):
     larger = max(n, 0)
     z_im = 0.5
     z_re = 1.0
     z_im_store = np.empty(larger)
     z_re_store = np.empty(larger)
+    # for _ in range(n):
     for k in range(n):
         z_im_store[k] = z_im
         z_re_store[k] = z_re

@@ -23,8 +23,8 @@ def cumulative_value_and_grad(x):
     for i in range(n):
         out_bar_i = out_bar[i]
         root = np.sqrt(1.0 + out_bar_i * out_bar_i)
-        product = out_bar_i * (0.5 / root)
-        out_bar[i] = product + product
+        adjoint = out_bar_i * (0.5 / root)
+        out_bar[i] = adjoint + adjoint
         total_1 += root
 
     # reverse sweep

@@ -8,16 +8,15 @@ import tapec_runtime
 def dot_loop_jvp(x, y, x_dot):
     """The value of `dot_loop` and its tangent, for given tangents of `x`."""
     n = x.shape[0]
-    # for i in range(x.size):
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     y_size = y.shape[0]
     # s += x[i] * y[i]
     if n > y_size:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, n - 1, y_size, "s += x[i] * y[i]")
-    # for i in range(x.size):
     s = 0.0
     s_dot = 0.0
+    # for i in range(x.size):
     for i in range(n):
         # s += x[i] * y[i]
         y_i = y[i]

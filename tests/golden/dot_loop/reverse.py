@@ -14,9 +14,9 @@ def dot_loop_value_and_grad(x, y):
     # s += x[i] * y[i]
     if x_size > n:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, x_size - 1, n, "s += x[i] * y[i]")
-    # for i in range(x.size):
     s = 0.0
     x_bar = np.empty(x_size)
+    # for i in range(x.size):
     for i in range(x_size):
         # s += x[i] * y[i]
         y_i = y[i]

@@ -8,7 +8,6 @@ import tapec_runtime
 def drawdown_jvp(x, x_dot):
     """The value of `drawdown` and its tangent, for given tangents of `x`."""
     n = x.shape[0]
-    # for i in range(x.size):
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     # peak = x[0]
@@ -16,9 +15,9 @@ def drawdown_jvp(x, x_dot):
         raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
     peak_dot = x_dot[0]
-    # for i in range(x.size):
     worst = 0.0
     worst_dot = 0.0
+    # for i in range(x.size):
     for i in range(n):
         # peak = max(peak, x[i])
         x_i = x[i]
@@ -28,9 +27,9 @@ def drawdown_jvp(x, x_dot):
         peak_dot = x_dot_i if x_i > peak else tangent
         # worst = max(worst, peak - x[i])
         difference = peak_1 - x_i
-        difference_1 = peak_dot - x_dot_i
-        tangent_1 = 0.5 * (worst_dot + difference_1) if worst == difference else worst_dot
-        worst_dot = difference_1 if difference > worst else tangent_1
+        tangent_1 = peak_dot - x_dot_i
+        tangent_2 = 0.5 * (worst_dot + tangent_1) if worst == difference else worst_dot
+        worst_dot = tangent_1 if difference > worst else tangent_2
         peak = peak_1
         worst = max(worst, difference)
     return worst, worst_dot

@@ -14,10 +14,10 @@ def drawdown_value_and_grad(x):
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
-    # for i in range(x.size):
     worst = 0.0
     peak_store = np.empty(n)
     worst_store = np.empty(n)
+    # for i in range(x.size):
     for i in range(n):
         peak_store[i] = peak
         worst_store[i] = worst
@@ -28,10 +28,10 @@ def drawdown_value_and_grad(x):
         worst = max(worst, peak - x_i)
 
     # reverse sweep
-    # for i in range(x.size):
     worst_bar = 1.0
     peak_bar = 0.0
     x_bar = np.zeros(n)
+    # for i in range(x.size):
     for i in range(n - 1, -1, -1):
         peak = peak_store[i]
         worst_1 = worst_store[i]

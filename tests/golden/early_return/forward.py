@@ -7,7 +7,6 @@ import numba
 def early_return_jvp(x, x_dot):
     """The value of `early_return` and its tangent, for given tangents of `x`."""
     n = x.shape[0]
-    # for i in range(x.size):
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     result = 0.0
@@ -15,8 +14,8 @@ def early_return_jvp(x, x_dot):
     s = 0.0
     s_dot = 0.0
     left = False
+    # for i in range(x.size):
     for i in range(n):
-        # for j in range(i):
         left = False
         for j in range(i):
             # s += x[i] * x[j]
@@ -31,10 +30,8 @@ def early_return_jvp(x, x_dot):
                 result = s * s
                 result_dot = product + product
                 break
-        # for j in range(i):
         if left:
             break
-    # for i in range(x.size):
     if not left:
         result = s
         result_dot = s_dot

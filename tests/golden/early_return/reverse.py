@@ -10,7 +10,6 @@ def early_return_value_and_grad(x):
     """The value of `early_return` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    # for i in range(x.size):
     result = 0.0
     s = 0.0
     iterations = 0
@@ -18,9 +17,9 @@ def early_return_value_and_grad(x):
     exit_1_store = np.empty(n, dtype=np.int64)
     iterations_1_store = np.empty(n, dtype=np.int64)
     s_store = np.empty((n, max(0, n - 1)))
+    # for i in range(x.size):
     for i in range(n):
         iterations += 1
-        # for j in range(i):
         iterations_1 = 0
         left = False
         exit_1 = 0
@@ -36,15 +35,12 @@ def early_return_value_and_grad(x):
                 break
         exit_1_store[i] = exit_1
         iterations_1_store[i] = iterations_1
-        # for j in range(i):
         if left:
             break
-    # for i in range(x.size):
     if not left:
         result = s
 
     # reverse sweep
-    # for i in range(x.size):
     if left:
         return_bar = 1.0
         s_bar = 0.0
@@ -52,12 +48,13 @@ def early_return_value_and_grad(x):
         return_bar = 0.0
         s_bar = 1.0
     x_bar = np.zeros(n)
+    # for i in range(x.size):
     for i in range(iterations - 1, -1, -1):
         row = tapec_runtime.opaque(i)
-        # for j in range(i):
         difference = iterations_1_store[row] - 1
         x_bar_sum = 0.0
         leaving = exit_1_store[row] != 0
+        # for j in range(i):
         for j in tapec_runtime.independent(range(difference, -1, -1)):
             s = s_store[row, j]
             # if s > 1.0:
@@ -71,8 +68,6 @@ def early_return_value_and_grad(x):
             x_bar[j] += x[row] * s_bar
             x_bar_sum += x[j] * s_bar
             leaving = False
-        # for j in range(i):
         if -1 < difference:
-            # s += x[i] * x[j]
             x_bar[row] += x_bar_sum
     return result, (x_bar,)

@@ -58,7 +58,7 @@ def elementwise_jvp(x, y, x_dot):
         t_i = t[i]
         total_1 = out_i * t_i + tapec_runtime.sin(out_i)
         # return (z**2).sum() / x.size
-        product_1 = 2 * total_1 * (t_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
+        tangent = 2 * total_1 * (t_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
         total += total_1 ** 2
-        total_dot += product_1
+        total_dot += tangent
     return total / extent, total_dot / extent

@@ -82,8 +82,8 @@ def elementwise_value_and_grad(x, y):
         # z = x * y + np.sin(x)
         for i in range(extent_3):
             z_bar_i = z_bar[i]
-            product_1 = out_1[i] * z_bar_i
-            out_bar[i] += tapec_runtime.cos(out[i]) * z_bar_i + product_1
+            adjoint = out_1[i] * z_bar_i
+            out_bar[i] += tapec_runtime.cos(out[i]) * z_bar_i + adjoint
         x_bar = np.zeros(extent_1)
         for i in range(extent_3):
             x_bar[i * step] += out_bar[i]

@@ -7,11 +7,11 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def gather_indices_jvp(x, index, x_dot):
     """The value of `gather_indices` and its tangent, for given tangents of `x`."""
-    # for k in range(index.size):
     if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
+    # for k in range(index.size):
     for k in range(index.shape[0]):
         # s += x[index[k]] ** 3
         index_k = index[k]

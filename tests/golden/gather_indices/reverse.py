@@ -9,9 +9,9 @@ import tapec_runtime
 def gather_indices_value_and_grad(x, index):
     """The value of `gather_indices` and its gradient with respect to `x`."""
     # forward sweep
-    # for k in range(index.size):
     s = 0.0
     x_bar = np.zeros(x.shape[0])
+    # for k in range(index.size):
     for k in range(index.shape[0]):
         # s += x[index[k]] ** 3
         index_k = index[k]

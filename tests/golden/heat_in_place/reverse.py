@@ -42,9 +42,9 @@ def heat_in_place_value_and_grad(u, steps):
         # w = v.copy()
         for i in range(n):
             w_bar[i] = 0.0
-        # for i in range(1, v.size - 1):
         w_bar_carried = 0.0
         w_bar_carried_1 = 0.0
+        # for i in range(1, v.size - 1):
         for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             u_bar_i = u_bar[i]
@@ -54,9 +54,7 @@ def heat_in_place_value_and_grad(u, steps):
             w_bar[i - 1] += w_bar_carried_2 + w_bar_carried
             w_bar_carried = w_bar_carried_3
             w_bar_carried_1 = w_bar_carried_2
-        # for i in range(1, v.size - 1):
         if 1 < n - 1:
-            # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             w_bar[n - 2] += w_bar_carried
             w_bar[n - 1] += w_bar_carried_1
         # w = v.copy()

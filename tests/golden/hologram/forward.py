@@ -89,11 +89,11 @@ def hologram_jvp(phase, field, phase_dot):
         t_i_1 = t_kept_1[i]
         field_re_i = field_re[i]
         field_im_i = field_im[i]
-        negative = -(t_i * out_dot_i)
-        product_1 = t_i_1 * out_dot_i
-        wave_re_dot[i] = field_re_i * negative - field_im_i * product_1
+        tangent = -(t_i * out_dot_i)
+        tangent_1 = t_i_1 * out_dot_i
+        wave_re_dot[i] = field_re_i * tangent - field_im_i * tangent_1
         wave_re[i] = t_i_1 * field_re_i - t_i * field_im_i + 1.0
-        wave_im_dot[i] = field_im_i * negative + field_re_i * product_1
+        wave_im_dot[i] = field_im_i * tangent + field_re_i * tangent_1
         wave_im[i] = 0.0 + (t_i_1 * field_im_i + t_i * field_re_i)
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     total_1 = 0.0
@@ -101,8 +101,8 @@ def hologram_jvp(phase, field, phase_dot):
     for i in range(n):
         wave_re_i = wave_re[i]
         wave_im_i = wave_im[i]
-        tangent = wave_re_i * wave_re_dot[i]
-        tangent_1 = wave_im_i * wave_im_dot[i]
+        tangent_2 = wave_re_i * wave_re_dot[i]
+        tangent_3 = wave_im_i * wave_im_dot[i]
         total_1 += wave_re_i * wave_re_i + wave_im_i * wave_im_i
-        total_1_dot += tangent + tangent + (tangent_1 + tangent_1)
+        total_1_dot += tangent_2 + tangent_2 + (tangent_3 + tangent_3)
     return total_1 + wave_im[0], total_1_dot + wave_im_dot[0]

@@ -53,9 +53,9 @@ def hologram_value_and_grad(phase, field):
             field_im_i_1 = field_im[i]
             phase_bar_i = phase_bar[i]
             wave_re_bar_i_1 = wave_re_bar[i]
-            product = tapec_runtime.cos(total_2) * (field_re_i_1 * phase_bar_i - field_im_i_1 * wave_re_bar_i_1)
-            negative = -(tapec_runtime.sin(total_2) * (field_im_i_1 * phase_bar_i + field_re_i_1 * wave_re_bar_i_1))
-            phase_bar[i] = product + negative
+            adjoint = tapec_runtime.cos(total_2) * (field_re_i_1 * phase_bar_i - field_im_i_1 * wave_re_bar_i_1)
+            adjoint_1 = -(tapec_runtime.sin(total_2) * (field_im_i_1 * phase_bar_i + field_re_i_1 * wave_re_bar_i_1))
+            phase_bar[i] = adjoint + adjoint_1
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         result = total_1 + wave_im[0]
     else:
@@ -138,8 +138,8 @@ def hologram_value_and_grad(phase, field):
             wave_re_bar_i_2 = wave_re_bar_1[i]
             sine_bar = t_i_2 * wave_im_bar_i - t_i_3 * wave_re_bar_i_2
             cosine_bar = t_i_3 * wave_im_bar_i + t_i_2 * wave_re_bar_i_2
-            adjoint = -(tapec_runtime.sin(total_5) * cosine_bar)
-            out_bar[i] += tapec_runtime.cos(total_5) * sine_bar + adjoint
+            adjoint_2 = -(tapec_runtime.sin(total_5) * cosine_bar)
+            out_bar[i] += tapec_runtime.cos(total_5) * sine_bar + adjoint_2
         phase_bar = np.zeros(extent_1)
         for i in range(extent_3):
             phase_bar[i * step] += out_bar[i]

@@ -6,7 +6,6 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def lotka_volterra_jvp(x, y, a, steps, x_dot):
     """The value of `lotka_volterra` and its tangent, for given tangents of `x`."""
-    # for _ in range(steps):
     y_dot = 0.0
     for _ in range(steps):
         # dx = a * x - 0.4 * x * y

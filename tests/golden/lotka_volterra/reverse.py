@@ -8,11 +8,11 @@ import numpy as np
 def lotka_volterra_value_and_grad(x, y, a, steps):
     """The value of `lotka_volterra` and its gradient with respect to `x`."""
     # forward sweep
-    # for _ in range(steps):
     larger = max(steps, 0)
     y_store = np.empty(larger)
     product_store = np.empty(larger)
     product_1_store = np.empty(larger)
+    # for _ in range(steps):
     for k in range(steps):
         y_store[k] = y
         # dx = a * x - 0.4 * x * y
@@ -28,9 +28,9 @@ def lotka_volterra_value_and_grad(x, y, a, steps):
         y += 0.05 * dy
 
     # reverse sweep
-    # for _ in range(steps):
     y_bar = x
     x_bar = y
+    # for _ in range(steps):
     for k in range(steps - 1, -1, -1):
         y_1 = y_store[k]
         # x, y = x + 0.05 * dx, y + 0.05 * dy

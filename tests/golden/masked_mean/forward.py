@@ -7,12 +7,12 @@ import numba
 def masked_mean_jvp(x, floor, x_dot):
     """The value of `masked_mean` and its tangent, for given tangents of `x`."""
     n = x.shape[0]
-    # for value in x:
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     count = 0
     total = 0.0
     total_dot = 0.0
+    # for value in x:
     for k in range(n):
         value = x[k]
         # if value < floor:

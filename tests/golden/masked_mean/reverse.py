@@ -8,10 +8,10 @@ import numpy as np
 def masked_mean_value_and_grad(x, floor):
     """The value of `masked_mean` and its gradient with respect to `x`."""
     # forward sweep
-    # for value in x:
     count = 0
     total = 0.0
     n = x.shape[0]
+    # for value in x:
     for k in range(n):
         value = x[k]
         # if value < floor:

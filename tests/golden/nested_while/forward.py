@@ -7,11 +7,11 @@ import numba
 def nested_while_jvp(x, x_dot):
     """The value of `nested_while` and its tangent, for given tangents of `x`."""
     n = x.shape[0]
-    # for i in range(x.size):
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
+    # for i in range(x.size):
     for i in range(n):
         v = x[i]
         v_dot = x_dot[i]

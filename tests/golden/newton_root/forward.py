@@ -6,7 +6,6 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def newton_root_jvp(x, x_dot):
     """The value of `newton_root` and its tangent, for given tangents of `x`."""
-    # while err > 1e-10:
     err = 1.0
     y = x
     y_dot = x_dot

@@ -12,7 +12,6 @@ def option_tree_value_and_grad(spot, strike, steps):
     # return values[0]
     if steps < 0:
         raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")
-    # for i in range(steps + 1):
     power_store = np.empty(max(steps + 1, 0))
     values = np.empty(steps + 1)
     for i in range(steps + 1):
@@ -38,7 +37,6 @@ def option_tree_value_and_grad(spot, strike, steps):
         for k_1 in range((difference - k) // 2 + 1):
             number = np.uint64(k * total_2 + k_1)
             t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
-    # for k in range(steps, 0, -1):
     larger = max(steps, 0)
     larger_1 = max(max(0, steps), 1)
     t_row_i_store = np.empty((larger, larger_1))
@@ -61,11 +59,10 @@ def option_tree_value_and_grad(spot, strike, steps):
     values_bar = np.zeros(steps + 1)
     # return values[0]
     values_bar[0] += 1.0
-    # for k in range(steps, 0, -1):
     spot_bar = 0.0
+    # for k in range(steps, 0, -1):
     for k in range(1, steps + 1):
         iteration_1 = steps - k
-        # for i in range(k):
         values_bar_carried = 0.0
         for i in tapec_runtime.independent(range(k)):
             hold = hold_store[iteration_1, i]
@@ -75,15 +72,14 @@ def option_tree_value_and_grad(spot, strike, steps):
             values_bar_i = values_bar[i]
             test_1 = difference_2 > hold
             test_2 = hold == difference_2
-            product = 0.5 * values_bar_i
-            negative_1 = -(t_row_i_iteration_1_i * (values_bar_i if test_1 else (product if test_2 else 0.0)))
+            adjoint = 0.5 * values_bar_i
+            adjoint_1 = -(t_row_i_iteration_1_i * (values_bar_i if test_1 else (adjoint if test_2 else 0.0)))
             # hold = 0.49 * (values[i] + values[i + 1])
-            values_bar_carried_1 = 0.49 * (0.0 if test_1 else (product if test_2 else values_bar_i))
+            values_bar_carried_1 = 0.49 * (0.0 if test_1 else (adjoint if test_2 else values_bar_i))
             values_bar[i] = values_bar_carried_1 + values_bar_carried
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            spot_bar += negative_1
+            spot_bar += adjoint_1
             values_bar_carried = values_bar_carried_1
-        # for i in range(k):
         if 0 <= k - 1:
             # hold = 0.49 * (values[i] + values[i + 1])
             values_bar[k] += values_bar_carried
@@ -92,6 +88,6 @@ def option_tree_value_and_grad(spot, strike, steps):
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
         difference_3 = strike - spot * power_i
         values_bar_i_1 = values_bar[i]
-        negative_2 = -(0.0 if 0.0 > difference_3 else (0.5 * values_bar_i_1 if difference_3 == 0.0 else values_bar_i_1))
-        spot_bar += power_i * negative_2
+        adjoint_2 = -(0.0 if 0.0 > difference_3 else (0.5 * values_bar_i_1 if difference_3 == 0.0 else values_bar_i_1))
+        spot_bar += power_i * adjoint_2
     return values[0], (spot_bar,)

@@ -16,9 +16,9 @@ def pairwise_energy_jvp(p, cutoff, p_dot):
     # dy = p[i, 1] - p[j, 1]
     if p_columns < 2 and p_rows > 1:
         raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_columns, "dy = p[i, 1] - p[j, 1]")
-    # for i in range(p.shape[0]):
     energy = 0.0
     energy_dot = 0.0
+    # for i in range(p.shape[0]):
     for i in range(p_rows):
         for j in range(i):
             dx = p[i, 0] - p[j, 0]

@@ -14,11 +14,10 @@ def pairwise_energy_value_and_grad(p, cutoff):
     # dy = p[i, 1] - p[j, 1]
     if p_columns < 2 and p_rows > 1:
         raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_columns, "dy = p[i, 1] - p[j, 1]")
-    # for i in range(p.shape[0]):
     energy = 0.0
     p_bar = np.zeros((p_rows, p_columns))
+    # for i in range(p.shape[0]):
     for i in range(p_rows):
-        # for j in range(i):
         p_bar_sum = 0.0
         p_bar_sum_1 = 0.0
         for j in range(i):
@@ -51,11 +50,9 @@ def pairwise_energy_value_and_grad(p, cutoff):
                 p_bar_sum += dy_bar
                 # dx = p[i, 0] - p[j, 0]
                 p_bar_sum_1 += dx_bar
-        # for j in range(i):
         if p_bar_sum != 0.0:
             # dy = p[i, 1] - p[j, 1]
             p_bar[i, 1] += p_bar_sum
-        # for j in range(i):
         if p_bar_sum_1 != 0.0:
             # dx = p[i, 0] - p[j, 0]
             p_bar[i, 0] += p_bar_sum_1

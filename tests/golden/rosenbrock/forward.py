@@ -7,11 +7,11 @@ import numba
 def rosenbrock_jvp(x, x_dot):
     """The value of `rosenbrock` and its tangent, for given tangents of `x`."""
     n = x.shape[0]
-    # for i in range(x.size - 1):
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
+    # for i in range(x.size - 1):
     for i in range(n - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         x_i = x[i]

@@ -12,9 +12,9 @@ def rosenbrock_value_and_grad(x):
     x_bar = np.empty(n)
     for i in range(max(n - 1, 0), n):
         x_bar[np.uint64(i)] = 0.0
-    # for i in range(x.size - 1):
     s = 0.0
     x_bar_carried = 0.0
+    # for i in range(x.size - 1):
     for i in range(n - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         x_i = x[i]
@@ -24,9 +24,7 @@ def rosenbrock_value_and_grad(x):
         x_bar[i] = -(2 * difference_1) - 2 * x_i * x_bar_carried_1 + x_bar_carried
         s += 100.0 * difference ** 2 + difference_1 ** 2
         x_bar_carried = x_bar_carried_1
-    # for i in range(x.size - 1):
     if 0 < n - 1:
-        # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         x_bar[n - 1] += x_bar_carried
 
     # reverse sweep

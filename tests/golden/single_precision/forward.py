@@ -12,8 +12,8 @@ def single_precision_jvp(x, x_dot):
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = np.float32(0.0)
-    # for i in range(x.size):
     s_dot = s
+    # for i in range(x.size):
     for i in range(n):
         # s += x[i] * x[i]
         x_i = x[i]

@@ -15,7 +15,6 @@ def softmax_entropy_jvp(z, label, z_dot):
     """The value of `softmax_entropy` and its tangent, for given tangents of `z`."""
     tapec_runtime.wide_vectors()
     n = z.shape[0]
-    # for i in range(1, z.size):
     if n != z_dot.shape[0]:
         raise ValueError("the tangent of `z` has another shape than `z`")
     # top = z[0]
@@ -32,9 +31,9 @@ def softmax_entropy_jvp(z, label, z_dot):
         if not top_1 > top:
             top_1 = top
         top = top_1
-    # for i in range(z.size):
     total = 0.0
     total_dot = 0.0
+    # for i in range(z.size):
     for i in range(n):
         # total += math.exp(z[i] - top)
         exponential = tapec_runtime.exp(z[i] - top)

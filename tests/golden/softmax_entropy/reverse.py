@@ -31,9 +31,9 @@ def softmax_entropy_value_and_grad(z, label):
         if not top_1 > top:
             top_1 = top
         top = top_1
-    # for i in range(z.size):
     total = 0.0
     exponential_store = np.empty(n)
+    # for i in range(z.size):
     for i in range(n):
         # total += math.exp(z[i] - top)
         exponential = tapec_runtime.exp(z[i] - top)

@@ -28,7 +28,6 @@ def triangular_map_jvp(w, x, w_dot):
         raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
     if d > w_columns and test:
         raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_columns, "image[r] += w[r, c] * x[i, c]")
-    # for i in range(n):
     room = min(n, 64)
     total = 0.0
     total_dot = 0.0
@@ -37,6 +36,7 @@ def triangular_map_jvp(w, x, w_dot):
     x_lanes = np.empty((d, 64))
     image = np.empty((d, room))
     image_dot = np.empty((d, room))
+    # for i in range(n):
     for i_first in range(0, n, 64):
         lanes = min(n - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
@@ -55,8 +55,8 @@ def triangular_map_jvp(w, x, w_dot):
                 image[r, lane] = 0.0
                 image_dot_sum_lanes[lane] = 0.0
                 image_sum_lanes[lane] = 0.0
-            # for c in range(r + 1):
             product = max(r + 1, 0) // 4 * 4
+            # for c in range(r + 1):
             for c in range(0, product, 4):
                 # image[r] += w[r, c] * x[i, c]
                 w_rc = w[r, c]
@@ -73,8 +73,8 @@ def triangular_map_jvp(w, x, w_dot):
                 for lane in tapec_runtime.independent(range(lanes)):
                     x_lanes_c_lane = x_lanes[c, lane]
                     x_lanes_c_1_lane = x_lanes[c_1, lane]
-                    product_1 = x_lanes_c_1_lane * w_dot_r_c_1
-                    image_dot_sum = image_dot_sum_lanes[lane] + x_lanes_c_lane * w_dot_rc + product_1
+                    tangent = x_lanes_c_1_lane * w_dot_r_c_1
+                    image_dot_sum = image_dot_sum_lanes[lane] + x_lanes_c_lane * w_dot_rc + tangent
                     image_sum = image_sum_lanes[lane] + w_rc * x_lanes_c_lane + w_r_c_1 * x_lanes_c_1_lane
                     x_lanes_c_2_lane = x_lanes[c_2, lane]
                     x_lanes_c_3_lane = x_lanes[c_3, lane]
@@ -99,9 +99,9 @@ def triangular_map_jvp(w, x, w_dot):
             # total += np.log1p(image[r] * image[r])
             for lane in range(lanes):
                 image_r_lane = image[r, lane]
-                product_2 = image_r_lane * image_r_lane
-                tangent = image_r_lane * image_dot[r, lane]
-                tangent_1 = tangent + tangent
-                total += tapec_runtime.log1p(product_2)
-                total_dot += tangent_1 / (1.0 + product_2) if tangent_1 != 0.0 else 0.0
+                product_1 = image_r_lane * image_r_lane
+                tangent_1 = image_r_lane * image_dot[r, lane]
+                tangent_2 = tangent_1 + tangent_1
+                total += tapec_runtime.log1p(product_1)
+                total_dot += tangent_2 / (1.0 + product_1) if tangent_2 != 0.0 else 0.0
     return total, total_dot

@@ -24,7 +24,6 @@ def triangular_map_value_and_grad(w, x):
     w_columns = w.shape[1]
     if d > w_columns and test:
         raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_columns, "image[r] += w[r, c] * x[i, c]")
-    # for i in range(n):
     room = min(n, 64)
     total = 0.0
     w_bar = np.zeros((w_rows, w_columns))
@@ -32,6 +31,7 @@ def triangular_map_value_and_grad(w, x):
     x_lanes = np.empty((d, 64))
     image = np.empty((d, room))
     image_bar = np.empty((d, room))
+    # for i in range(n):
     for i_first in range(0, n, 64):
         lanes = min(n - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
@@ -44,8 +44,8 @@ def triangular_map_value_and_grad(w, x):
             for lane in range(lanes):
                 image[r, lane] = 0.0
                 image_sum_lanes[lane] = 0.0
-            # for c in range(r + 1):
             product = max(r + 1, 0) // 4 * 4
+            # for c in range(r + 1):
             for c in range(0, product, 4):
                 # image[r] += w[r, c] * x[i, c]
                 w_rc = w[r, c]

@@ -17,7 +17,6 @@ def views_jvp(x, x_dot):
     for i in range(n):
         y_dot[i] = x_dot[i]
         y[i] = x[i]
-    # for i in range(inner.size):
     larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
     if larger >= n and larger > 0:

@@ -14,13 +14,12 @@ def views_value_and_grad(x):
     # y = x.copy()
     for i in range(n):
         y[i] = x[i]
-    # for i in range(inner.size):
     larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
     if larger >= n and larger > 0:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
-    # for i in range(inner.size):
     y_next_store = np.empty(larger)
+    # for i in range(inner.size):
     for i in range(larger):
         # inner[i] = inner[i] * y[i]
         y_next = y[i + 1]

@@ -22,10 +22,10 @@ def wave_buffers_value_and_grad(u, v, steps):
         for i in range(n):
             now[i] = v[i]
         now_bar = np.zeros(n)
-        # for _ in range(steps):
         now_bar_1 = now_bar
         old_bar = np.zeros(n)
         old_bar_1 = old_bar
+        # for _ in range(steps):
         for k in range(steps):
             # for i in range(1, now.size - 1):
             for i in range(1, n - 1):
@@ -49,22 +49,20 @@ def wave_buffers_value_and_grad(u, v, steps):
         # reverse sweep
         # for _ in range(steps):
         for k in range(steps - 1, -1, -1):
-            # for i in range(1, now.size - 1):
             old_bar_1_carried = 0.0
             old_bar_1_carried_1 = 0.0
+            # for i in range(1, now.size - 1):
             for i in range(1, n - 1):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 now_bar_i = now_bar_1[i]
                 old_bar_1_carried_2 = 0.2 * now_bar_i
-                product_2 = 2.0 * (now_bar_i - old_bar_1_carried_2)
-                old_bar_1_carried_3 = product_2 + old_bar_1_carried_1
+                adjoint = 2.0 * (now_bar_i - old_bar_1_carried_2)
+                old_bar_1_carried_3 = adjoint + old_bar_1_carried_1
                 now_bar_1[i] = -now_bar_i
                 old_bar_1[i - 1] += old_bar_1_carried_2 + old_bar_1_carried
                 old_bar_1_carried = old_bar_1_carried_3
                 old_bar_1_carried_1 = old_bar_1_carried_2
-            # for i in range(1, now.size - 1):
             if 1 < n - 1:
-                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 old_bar_1[n - 2] += old_bar_1_carried
                 old_bar_1[n - 1] += old_bar_1_carried_1
             old_bar_2 = old_bar_1
@@ -91,23 +89,23 @@ def wave_buffers_value_and_grad(u, v, steps):
         for i in range(v_size):
             now[i] = v[i]
         now_bar = np.zeros(v_size)
-        # for _ in range(steps):
         now_bar_1 = now_bar
         old_bar = np.zeros(u_size)
         old_bar_1 = old_bar
         t_store = np.empty(max(steps, 0), dtype=np.int64)
+        # for _ in range(steps):
         for k in range(steps):
-            # for i in range(1, now.size - 1):
             difference = now.shape[0] - 1
             t_store[k] = difference
+            # for i in range(1, now.size - 1):
             for i in range(1, difference):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                product_3 = 2.0 * now[i]
-                product_4 = 0.2 * (now[i - 1] - product_3 + now[i + 1])
+                product_2 = 2.0 * now[i]
+                product_3 = 0.2 * (now[i - 1] - product_2 + now[i + 1])
                 old_size = old.shape[0]
                 if i >= old_size or i < -old_size:
                     raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-                old[i] = product_3 - old[i] + product_4
+                old[i] = product_2 - old[i] + product_3
             now_1 = now
             now = old
             old = now_1
@@ -125,14 +123,14 @@ def wave_buffers_value_and_grad(u, v, steps):
         # for _ in range(steps):
         for k in range(steps - 1, -1, -1):
             t_k = t_store[k]
-            # for i in range(1, now.size - 1):
             old_bar_1_carried_4 = 0.0
             old_bar_1_carried_5 = 0.0
+            # for i in range(1, now.size - 1):
             for i in range(1, t_k):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 now_bar_i_1 = now_bar_1[i]
                 old_bar_1_carried_6 = 0.2 * now_bar_i_1
-                product_5 = 2.0 * (now_bar_i_1 - old_bar_1_carried_6)
+                adjoint_1 = 2.0 * (now_bar_i_1 - old_bar_1_carried_6)
                 now_bar_size = now_bar_1.shape[0]
                 if i >= now_bar_size or i < -now_bar_size:
                     raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
@@ -141,11 +139,9 @@ def wave_buffers_value_and_grad(u, v, steps):
                 if i - 1 >= old_bar_size or i - 1 < -old_bar_size:
                     raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old_bar_1[i - 1] += old_bar_1_carried_6 + old_bar_1_carried_4
-                old_bar_1_carried_4 = product_5 + old_bar_1_carried_5
+                old_bar_1_carried_4 = adjoint_1 + old_bar_1_carried_5
                 old_bar_1_carried_5 = old_bar_1_carried_6
-            # for i in range(1, now.size - 1):
             if 1 < t_k:
-                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 old_bar_size_1 = old_bar_1.shape[0]
                 if t_k - 1 >= old_bar_size_1 or t_k - 1 < -old_bar_size_1:
                     raise tapec_runtime.IndexOutOfRange("`old`", 0, t_k - 1, old_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")

@@ -28,12 +28,12 @@ def test_a_small_array_becomes_numbers():
         """,
         after="""
         def f(x, y):
-            a_0 = 0.0
-            a_1 = 0.0
-            a_0 = x
-            a_1 += y
-            s = a_1
-            t = a_0
+            a0 = 0.0
+            a1 = 0.0
+            a0 = x
+            a1 += y
+            s = a1
+            t = a0
             return s, t
         """,
     )
