@@ -40,9 +40,9 @@ def value_and_grad(f: Callable[..., Any], wrt: Any = 0, **options: Unpack[Keywor
     returns  a function of the same arguments.  Dask arrays are divided along their first axis, along which they all
              have the same chunks, and `f` gets one chunk of each; others are the same for all chunks.  `f` returns the
              sum over the rows of a chunk, not their mean: results are added.  The result is (value, gradient), as
-             that of `tapec.value_and_grad` is: it is computed at once, by the scheduler that Dask has, so by the workers
-             of a `distributed.Client` if there is one.  Values and gradients are added in
-             a tree that depends on the number of chunks alone: the same bits on any number of workers
+             `tapec.value_and_grad` has it.  It is computed at once, by the scheduler that Dask has: the workers of a
+             `distributed.Client` if there is one.  Values and gradients are added in a tree that depends on the number
+             of chunks alone: the same bits on any number of workers
     raises   ValueError  for chunks that do not fit, for arrays without chunks, and for a NumPy array with a row for
                          each row of the Dask arrays, all of which every chunk would get;
              UsageError  where `wrt` names a Dask array, or no argument is one;

@@ -22,6 +22,7 @@ from tapec.frontend.source.function_source import parameters, source_of
 from tapec.frontend.structures.merging import leaves
 from tapec.remarks import Named, Remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, blocks, changed, walk, writes
+from tapec.syntax.renaming import OF_USERS
 from tapec.syntax.types import Array
 
 _SHORT = 60
@@ -307,7 +308,7 @@ def base_names(name: str) -> list[str]:
     found = [name]
     while (shorter := re.sub(r"_\d+$", "", found[-1])) != found[-1]:
         found.append(shorter)
-    return found
+    return found + [OF_USERS[name] for name in found if name in OF_USERS]
 
 
 def targets(line: str) -> list[str]:

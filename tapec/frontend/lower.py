@@ -35,7 +35,7 @@ from tapec.frontend.operations.registered_derivatives import registered
 from tapec.frontend.source.function_source import source_of
 from tapec.frontend.structures import named_tuples
 from tapec.syntax.core import Atom, Block, Function, Name, Return, changed, walk
-from tapec.syntax.renaming import renamed
+from tapec.syntax.renaming import USERS_OWN, renamed
 from tapec.syntax.types import Array
 
 
@@ -127,7 +127,8 @@ def lower(
             whole = ev.fresh(label)
             re, im = (parameter(f"{whole}_{part}", given.re) for part in ("re", "im"))
             return complex_arithmetic.joined(ev, re, im) if given.is_array else Complex(re, im)
-        ident = ev.define(label, given)
+        ident = ev.fresh(label)
+        ev.types[ident] = given
         params.append(ident)
         if isinstance(given, Array):
             ev.roots[ident] = frozenset({ident})
@@ -183,7 +184,7 @@ def _users_names(ev: Evaluator) -> dict[str, str]:
     for (_, ident), value in ev.bindings.items():
         atom = value.atom if isinstance(value, Sym) else None
         if isinstance(atom, Name) and atom.id in ev.temporary and atom.id in ev.types and atom.id not in names:
-            names[atom.id] = ev.fresh(ident)
+            names[atom.id] = ev.fresh(USERS_OWN.get(ident, ident))
     return names
 
 

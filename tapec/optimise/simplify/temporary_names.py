@@ -40,7 +40,7 @@ _NOUNS = {
     "zeros": "work",
 }
 # by the rank of an array, and an axis
-_EXTENTS: dict[tuple[int, object], str] = {(1, 0): "_size", (2, 0): "_rows", (2, 1): "_columns"}
+_EXTENTS: dict[tuple[int, object], str] = {(1, 0): "_size", (2, 0): "_rows", (2, 1): "_cols"}
 _TANGENT = re.compile(r"_dot(?:_parts|_\d+)*$")
 _TESTS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
 _ARITHMETIC = frozenset({"load", "+", "-", "*", "/", "neg", "ifelse", "dot", "strong"})

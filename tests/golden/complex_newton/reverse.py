@@ -22,35 +22,35 @@ def complex_newton_value_and_grad(c, n):
         # z = 0.5 * (z + c / z)
         if abs(z_re) >= abs(z_im):
             ratio = z_im / z_re
-            total = z_re + z_im * ratio
-            result = (c_re + c_im * ratio) / total
-            result_1 = (c_im - c_re * ratio) / total
+            size = z_re + z_im * ratio
+            result = (c_re + c_im * ratio) / size
+            result_1 = (c_im - c_re * ratio) / size
         else:
             ratio_1 = z_re / z_im
-            total_1 = z_re * ratio_1 + z_im
-            result = (c_re * ratio_1 + c_im) / total_1
-            result_1 = (c_im * ratio_1 - c_re) / total_1
-        total_2 = z_re + result
-        z_im = (z_im + result_1) * 0.5 + 0.0 * total_2
-        z_re = total_2 * 0.5
+            size = z_re * ratio_1 + z_im
+            result = (c_re * ratio_1 + c_im) / size
+            result_1 = (c_im * ratio_1 - c_re) / size
+        total = z_re + result
+        z_im = (z_im + result_1) * 0.5 + 0.0 * total
+        z_re = total * 0.5
     # error = z - np.sqrt(c)
-    hypot_value = np.hypot(c_re, c_im)
-    test = hypot_value == 0.0
+    size = np.hypot(c_re, c_im)
+    test = size == 0.0
     if test:
-        result_2 = np.sqrt(hypot_value)
+        result_2 = np.sqrt(size)
         result_3 = result_2
         result_4 = c_im * result_2
     else:
         test_1 = c_re >= 0.0
         if test_1:
-            root = np.sqrt(0.5 * c_re + 0.5 * hypot_value)
+            root = np.sqrt(0.5 * c_re + 0.5 * size)
             product = 2.0 * root
             result_5 = c_im / product
             result_3 = root
             result_4 = result_5
         else:
             side = np.copysign(1.0, c_im)
-            root_1 = np.sqrt(0.5 * hypot_value - 0.5 * c_re)
+            root_1 = np.sqrt(0.5 * size - 0.5 * c_re)
             product_1 = 2.0 * root_1
             result_6 = side * c_im / product_1
             result_3 = result_6
@@ -72,74 +72,74 @@ def complex_newton_value_and_grad(c, n):
         result_2_bar = negative_1 + c_im * negative
         adjoint = 0.5 * result_2_bar / result_2
         c_im_bar = result_2 * negative
-        adjoint_1 = adjoint if result_2_bar != 0.0 else 0.0
+        size_bar = adjoint if result_2_bar != 0.0 else 0.0
         c_re_bar = 0.0
     elif test_1:
         test_2 = negative != 0.0
         root_bar = negative_1 + 2.0 * (-(result_5 * negative / product) if test_2 else 0.0)
-        adjoint_1 = 0.5 * (0.5 * root_bar / root if root_bar != 0.0 else 0.0)
+        size_bar = 0.5 * (0.5 * root_bar / root if root_bar != 0.0 else 0.0)
         c_im_bar = negative / product if test_2 else 0.0
-        c_re_bar = adjoint_1
+        c_re_bar = size_bar
     else:
         test_3 = negative_1 != 0.0
         product_2 = 2.0 * (-(result_6 * negative_1 / product_1) if test_3 else 0.0)
         root_1_bar = side * negative + product_2
-        adjoint_2 = 0.5 * root_1_bar / root_1 if root_1_bar != 0.0 else 0.0
+        adjoint_1 = 0.5 * root_1_bar / root_1 if root_1_bar != 0.0 else 0.0
         c_im_bar = side * (negative_1 / product_1 if test_3 else 0.0)
-        adjoint_1 = 0.5 * adjoint_2
-        c_re_bar = -(0.5 * adjoint_2)
-    chosen_1 = 1.0 if test else hypot_value
+        size_bar = 0.5 * adjoint_1
+        c_re_bar = -(0.5 * adjoint_1)
+    chosen_1 = 1.0 if test else size
     z_re_bar = 1.0 + ratio_2
-    c_im_bar += c_im / chosen_1 * adjoint_1
-    c_re_bar += c_re / chosen_1 * adjoint_1
+    c_im_bar += c_im / chosen_1 * size_bar
+    c_re_bar += c_re / chosen_1 * size_bar
     # for _ in range(n):
     for k in range(n - 1, -1, -1):
         z_im_1 = z_im_store[k]
         z_re_1 = z_re_store[k]
         # z = 0.5 * (z + c / z)
-        adjoint_3 = 0.5 * t
-        adjoint_4 = 0.5 * z_re_bar
+        adjoint_2 = 0.5 * t
+        adjoint_3 = 0.5 * z_re_bar
         if abs(z_re_1) >= abs(z_im_1):
             ratio_3 = z_im_1 / z_re_1
-            total_3 = z_re_1 + z_im_1 * ratio_3
-            test_4 = adjoint_3 != 0.0
-            inverse = 1.0 / total_3
-            adjoint_5 = adjoint_3 * inverse if test_4 else 0.0
-            adjoint_6 = -((c_im - c_re * ratio_3) / total_3 * adjoint_3 * inverse)
-            c_im_bar += adjoint_5
-            adjoint_7 = -adjoint_5
-            c_re_bar += ratio_3 * adjoint_7
-            test_5 = adjoint_4 != 0.0
-            adjoint_8 = adjoint_4 * inverse if test_5 else 0.0
-            adjoint_9 = -((c_re + c_im * ratio_3) / total_3 * adjoint_4 * inverse)
-            total_bar = (adjoint_6 if test_4 else 0.0) + (adjoint_9 if test_5 else 0.0)
-            ratio_bar = c_re * adjoint_7 + c_im * adjoint_8 + z_im_1 * total_bar
+            size = z_re_1 + z_im_1 * ratio_3
+            test_4 = adjoint_2 != 0.0
+            inverse = 1.0 / size
+            adjoint_4 = adjoint_2 * inverse if test_4 else 0.0
+            adjoint_5 = -((c_im - c_re * ratio_3) / size * adjoint_2 * inverse)
+            c_im_bar += adjoint_4
+            adjoint_6 = -adjoint_4
+            c_re_bar += ratio_3 * adjoint_6
+            test_5 = adjoint_3 != 0.0
+            adjoint_7 = adjoint_3 * inverse if test_5 else 0.0
+            adjoint_8 = -((c_re + c_im * ratio_3) / size * adjoint_3 * inverse)
+            size_bar = (adjoint_5 if test_4 else 0.0) + (adjoint_8 if test_5 else 0.0)
+            ratio_bar = c_re * adjoint_6 + c_im * adjoint_7 + z_im_1 * size_bar
             test_6 = ratio_bar != 0.0
-            adjoint_10 = ratio_bar / z_re_1 if test_6 else 0.0
-            adjoint_11 = -(ratio_3 * ratio_bar / z_re_1) if test_6 else 0.0
-            c_im_bar += ratio_3 * adjoint_8
-            c_re_bar += adjoint_8
-            z_re_bar = adjoint_4 + total_bar + adjoint_11
-            t = adjoint_3 + ratio_3 * total_bar + adjoint_10
+            adjoint_9 = ratio_bar / z_re_1 if test_6 else 0.0
+            adjoint_10 = -(ratio_3 * ratio_bar / z_re_1) if test_6 else 0.0
+            c_im_bar += ratio_3 * adjoint_7
+            c_re_bar += adjoint_7
+            z_re_bar = adjoint_3 + size_bar + adjoint_10
+            t = adjoint_2 + ratio_3 * size_bar + adjoint_9
         else:
             ratio_4 = z_re_1 / z_im_1
-            total_4 = z_re_1 * ratio_4 + z_im_1
-            test_7 = adjoint_3 != 0.0
-            inverse_1 = 1.0 / total_4
-            adjoint_12 = adjoint_3 * inverse_1 if test_7 else 0.0
-            adjoint_13 = -((c_im * ratio_4 - c_re) / total_4 * adjoint_3 * inverse_1)
-            c_re_bar -= adjoint_12
-            c_im_bar += ratio_4 * adjoint_12
-            test_8 = adjoint_4 != 0.0
-            adjoint_14 = adjoint_4 * inverse_1 if test_8 else 0.0
-            adjoint_15 = -((c_re * ratio_4 + c_im) / total_4 * adjoint_4 * inverse_1)
-            total_1_bar = (adjoint_13 if test_7 else 0.0) + (adjoint_15 if test_8 else 0.0)
-            ratio_1_bar = c_im * adjoint_12 + c_re * adjoint_14 + z_re_1 * total_1_bar
+            size = z_re_1 * ratio_4 + z_im_1
+            test_7 = adjoint_2 != 0.0
+            inverse_1 = 1.0 / size
+            adjoint_11 = adjoint_2 * inverse_1 if test_7 else 0.0
+            adjoint_12 = -((c_im * ratio_4 - c_re) / size * adjoint_2 * inverse_1)
+            c_re_bar -= adjoint_11
+            c_im_bar += ratio_4 * adjoint_11
+            test_8 = adjoint_3 != 0.0
+            adjoint_13 = adjoint_3 * inverse_1 if test_8 else 0.0
+            adjoint_14 = -((c_re * ratio_4 + c_im) / size * adjoint_3 * inverse_1)
+            size_bar = (adjoint_12 if test_7 else 0.0) + (adjoint_14 if test_8 else 0.0)
+            ratio_1_bar = c_im * adjoint_11 + c_re * adjoint_13 + z_re_1 * size_bar
             test_9 = ratio_1_bar != 0.0
-            adjoint_16 = ratio_1_bar / z_im_1 if test_9 else 0.0
-            adjoint_17 = -(ratio_4 * ratio_1_bar / z_im_1) if test_9 else 0.0
-            c_im_bar += adjoint_14
-            c_re_bar += ratio_4 * adjoint_14
-            z_re_bar = adjoint_4 + ratio_4 * total_1_bar + adjoint_16
-            t = adjoint_3 + total_1_bar + adjoint_17
+            adjoint_15 = ratio_1_bar / z_im_1 if test_9 else 0.0
+            adjoint_16 = -(ratio_4 * ratio_1_bar / z_im_1) if test_9 else 0.0
+            c_im_bar += adjoint_13
+            c_re_bar += ratio_4 * adjoint_13
+            z_re_bar = adjoint_3 + ratio_4 * size_bar + adjoint_15
+            t = adjoint_2 + size_bar + adjoint_16
     return result_7 + z_re, (complex(c_re_bar, c_im_bar),)

@@ -9,13 +9,13 @@ import tapec_runtime
 def pairwise_energy_value_and_grad(p, cutoff):
     """The value of `pairwise_energy` and its gradient with respect to `p`."""
     # forward sweep
-    p_columns = p.shape[1]
+    p_cols = p.shape[1]
     p_rows = p.shape[0]
     # dy = p[i, 1] - p[j, 1]
-    if p_columns < 2 and p_rows > 1:
-        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_columns, "dy = p[i, 1] - p[j, 1]")
+    if p_cols < 2 and p_rows > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_cols, "dy = p[i, 1] - p[j, 1]")
     energy = 0.0
-    p_bar = np.zeros((p_rows, p_columns))
+    p_bar = np.zeros((p_rows, p_cols))
     # for i in range(p.shape[0]):
     for i in range(p_rows):
         p_bar_sum = 0.0

@@ -37,10 +37,10 @@ def perceptron_value_and_grad(w1, w2, x):
         # hidden = np.tanh(w1 @ x)
         hidden_i = hidden[i]
         w1_x_bar[i] = (1.0 - hidden_i * hidden_i) * adjoint[i]
-    w1_columns = w1.shape[1]
-    w1_bar = np.empty((w1_rows, w1_columns))
+    w1_cols = w1.shape[1]
+    w1_bar = np.empty((w1_rows, w1_cols))
     for i in range(w1_rows):
         seed = w1_x_bar[i]
-        for j in range(w1_columns):
+        for j in range(w1_cols):
             w1_bar[i, j] = seed * x[j]
     return total, (w1_bar,)

@@ -17,8 +17,8 @@ def triangular_map_jvp(w, x, w_dot):
     # n, d = x.shape
     if w_rows != w_dot.shape[0]:
         raise ValueError("the tangent of `w` has another shape than `w`")
-    w_columns = w.shape[1]
-    if w_columns != w_dot.shape[1]:
+    w_cols = w.shape[1]
+    if w_cols != w_dot.shape[1]:
         raise ValueError("the tangent of `w` has another shape than `w`")
     d = x.shape[1]
     n = x.shape[0]
@@ -26,8 +26,8 @@ def triangular_map_jvp(w, x, w_dot):
     test = n > 0
     if d > w_rows and test:
         raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
-    if d > w_columns and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_columns, "image[r] += w[r, c] * x[i, c]")
+    if d > w_cols and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
     room = min(n, 64)
     total = 0.0
     total_dot = 0.0

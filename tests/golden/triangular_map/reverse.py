@@ -21,12 +21,12 @@ def triangular_map_value_and_grad(w, x):
     test = n > 0
     if d > w_rows and test:
         raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
-    w_columns = w.shape[1]
-    if d > w_columns and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_columns, "image[r] += w[r, c] * x[i, c]")
+    w_cols = w.shape[1]
+    if d > w_cols and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
     room = min(n, 64)
     total = 0.0
-    w_bar = np.zeros((w_rows, w_columns))
+    w_bar = np.zeros((w_rows, w_cols))
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
     image = np.empty((d, room))

@@ -33,7 +33,7 @@ def test_each_says_what_it_holds():
             x_squared = x ** 2
             product = a0 * x_squared
             a_size = a.shape[0]
-            A_columns = A.shape[1]
+            A_cols = A.shape[1]
             for i in range(a_size):
                 a_previous = a[i - 1]
                 A_in = A[i, n]
@@ -41,7 +41,7 @@ def test_each_says_what_it_holds():
             a_last = a[n - 1]
             n_less_one = n - 1
             root = np.sqrt(x)
-            return a0, x_squared, product, A_columns, a_last, n_less_one, root
+            return a0, x_squared, product, A_cols, a_last, n_less_one, root
         """,
         words="a A B x n",
     )

@@ -535,6 +535,6 @@ def test_paths_have_a_second_form_for_few_of_them(shape):
 
 def test_what_paths_read_is_copied_with_the_axis_of_lanes_last():
     text = tapec.emit(paths, 1, "f8[:, ::1], f8")
-    assert "if x_columns <= 512 and x_rows >= 16:" in text and "x_lanes[j, lane] = x[p, j]" in text
+    assert "if x_cols <= 512 and x_rows >= 16:" in text and "x_lanes[j, lane] = x[p, j]" in text
     (note,) = [note for note in tapec.explain(paths, 1, "f8[:, ::1], f8").notes if note.by == "outer_vectorisation"]
     assert "where there are many" in str(note)
