@@ -26,7 +26,7 @@ class Readability:
     """Of some files: generated lines per line of the source, and what is assigned.
 
     median, worst   lines of a generated file per line of its source
-    says_nothing    part of all assigned names that are a letter, or a letter and a number
+    says_nothing    part of the assigned names that the source has not which are a letter, or a letter and a number
     numbered        part of them that end in a number
     """
 
@@ -44,7 +44,9 @@ def readability(folder: Path = GOLDEN, kind: str = "reverse") -> Readability:
         source = ast.parse((generated.parent / "source.py").read_text(encoding="utf-8"))
         functions = [node for node in source.body if isinstance(node, ast.FunctionDef) and node.name != "arguments"]
         ratios.append(_lines(tree.body) / _lines(functions))
-        names += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        users = {node.id for node in ast.walk(source) if isinstance(node, ast.Name)}
+        found = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        names += [node.id for node in found if node.id not in users]
     count = len(names)
     return Readability(
         statistics.median(ratios),

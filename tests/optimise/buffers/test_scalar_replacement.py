@@ -74,7 +74,8 @@ def f(c, n, x, y):
 
 
 def test_a_matrix_that_each_iteration_makes_becomes_numbers():
-    assert "A" not in printer.function(replace_small_arrays(read(MATRIX)), quote=False).replace("A0", "").replace("A1", "")
+    text = printer.function(replace_small_arrays(read(MATRIX)), quote=False)
+    assert "A" not in text.replace("A0", "").replace("A1", "")
     keeps_values(replace_small_arrays, MATRIX, *((c, n, 0.5, 2.0) for c in (False, True) for n in (0, 1, 3)))
 
 

@@ -32,7 +32,7 @@ def test_the_last_iteration_goes_round():
     middle = loop.replace("(0, n)", "(size)").replace("j1 = j % n", "j1 = j")
     last = loop.replace("(0, n)", "(size_1, n)")
     after = (
-        "\ndef f(a, a_1, n, n1, k):\n    size = n - 1\n" + middle + "    size_1 = max(size, 0)\n" + last + "    return n\n"
+        f"\ndef f(a, a_1, n, n1, k):\n    size = n - 1\n{middle}    size_1 = max(size, 0)\n{last}    return n\n"
     )
     check(peel_loops, before, after.lstrip(), again=False)
 
