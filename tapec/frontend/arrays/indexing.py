@@ -23,9 +23,9 @@ from tapec.frontend.arrays.subscripts import (
     view,
     viewed,
 )
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode
-from tapec.frontend.evaluator.special_methods import special_method
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     Complex,

@@ -10,8 +10,8 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.special_methods import special_method
 from tapec.frontend.evaluator.values import (
     Caught,
     Complex,

@@ -7,9 +7,9 @@ from typing import Any
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.arrays import indexing
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
-from tapec.frontend.evaluator.special_methods import special_method
 from tapec.frontend.evaluator.values import (
     Complex,
     Dct,

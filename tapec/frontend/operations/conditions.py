@@ -8,10 +8,10 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
-from tapec.frontend.evaluator.special_methods import special_method
 from tapec.frontend.evaluator.values import (
     Complex,
     Dct,
