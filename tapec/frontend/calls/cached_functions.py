@@ -23,7 +23,7 @@ _CACHED = type(functools.cache(len))
 # the functions that dispatch, by the code that they share
 _DISPATCHING = {
     functools.singledispatch(lambda x: x).__code__,  # type: ignore[attr-defined]
-    functools.singledispatchmethod(lambda x: x).__get__(None).__code__,  # type: ignore[arg-type, attr-defined]
+    functools.singledispatchmethod(lambda x: x).__get__(None).__code__,
 }
 
 

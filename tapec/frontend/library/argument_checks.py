@@ -161,13 +161,13 @@ def check_own(ev: Evaluator, function: Any, args: Args, kwargs: Kwargs, node: An
         ev.fail(TypeMismatch, f"`{function.__name__}` cannot be called so: {error}", node)
 
 
-@functools.cache
 def _own(function: Any) -> inspect.Signature | None:
     """The signature of a public function of ours; None for others."""
     package = sys.modules.get("tapec")
-    if isinstance(function, type) or vars(package or object).get(getattr(function, "__name__", "")) is not function:
+    public = vars(package or object).get(getattr(function, "__name__", ""))
+    if public is None or public is not function or isinstance(public, type):
         return None
-    return inspect.signature(function)
+    return inspect.signature(public)
 
 
 @functools.cache
