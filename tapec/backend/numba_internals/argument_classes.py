@@ -24,7 +24,7 @@ _BIT, _WORD = ir.IntType(1), ir.IntType(64)
 _CLASS_OFFSET = object.__basicsize__ - tuple.__itemsize__
 
 
-class Lower(lowering.Lower):  # type: ignore[misc, unused-ignore]
+class LookingLower(lowering.Lower):  # type: ignore[misc, unused-ignore]
     """Numba's lowering of a typed function, which looks at the classes of its arguments."""
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
@@ -36,7 +36,7 @@ class Lower(lowering.Lower):  # type: ignore[misc, unused-ignore]
         self.library.add_ir_module(module)
 
 
-class ParallelLower(Lower, ParforLower):  # type: ignore[misc, unused-ignore]
+class ParallelLower(LookingLower, ParforLower):  # type: ignore[misc, unused-ignore]
     """The same for a function with loops that run on threads."""
 
 

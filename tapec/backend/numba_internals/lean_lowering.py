@@ -31,7 +31,7 @@ from tapec.backend.numba_internals.dead_zeros import drop_zeros
 _LARGEST_EXPONENT = 2**16
 
 
-class Lower(argument_classes.Lower):
+class Lower(argument_classes.LookingLower):
     """Numba's lowering of a typed function, with forms of ours."""
 
     def lower_normal_function(self, fndesc: Any) -> None:
