@@ -330,7 +330,9 @@ class GradientTape:
         target, source  one value each
         returns         whether they are connected; if not, the statement that cuts the path, with
                         file and line: a value that is not watched, an integer, recording that was
-                        stopped, work done before the watch, a value made outside the block
+                        stopped, work done before the watch, a value made outside the block.  Of a
+                        gradient that is zero, the lines whose derivatives are zero; of one that is
+                        not finite, where the first such value appears.  For that the derivative runs
         raises          RuntimeError if the tape holds no record: before its block, or after the
                         gradient of a tape that is not persistent
 
