@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,9 +98,10 @@ def fixed_point(
     if not callable(step):
         raise UsageError("a fixed point needs a step, which is a function")
     names = [*parameters(plain_function(step))]
-    listed = ", ".join(names)
-    text = f"def residual({listed}):\n    return {names[0]} - step({listed})\n"
-    return implicit_root(from_text("residual", text, {"step": step, "__name__": __name__}), solver, wrt, linear=linear)
+    listed, (called,) = ", ".join(names), apart(("step",), names)
+    text = f"def residual({listed}):\n    return {names[0]} - {called}({listed})\n"
+    whole = from_text("residual", text, {called: step, "__name__": __name__})
+    return implicit_root(whole, solver, wrt, linear=linear)
 
 
 def converged(
@@ -134,30 +135,30 @@ def converged(
     if len(names) < 2:
         raise UsageError("a step takes the point and at least one parameter")
     chosen = tuple(k + 1 for k in _positions(wrt, len(names) - 1))
-    point, listed = names[0], ", ".join(names[1:])
-    start = "start"
-    while start in names:
-        start += "_"
-    iterated = (
-        f"def iterated({point}, {listed}):\n"
+    inner, (start,) = ", ".join(f"parameter_{k}" for k in range(len(names) - 1)), apart(("start",), names)
+    text = (
+        f"def iterated(x, {inner}):\n"
         f"    for _ in range({limit}):\n"
-        f"        found = step({point}, {listed})\n"
+        f"        found = step(x, {inner})\n"
         f"        if np.ndim(found) == 0:\n"
-        f"            change, size = abs(found - {point}), abs(found)\n"
+        f"            change, size = abs(found - x), abs(found)\n"
         f"        else:\n"
-        f"            change, size = np.max(np.abs(found - {point})), np.max(np.abs(found))\n"
+        f"            change, size = np.max(np.abs(found - x)), np.max(np.abs(found))\n"
         f"        if change <= {tolerance!r} * max(1.0, size):\n"
         f"            return found\n"
-        f"        {point} = found\n"
+        f"        x = found\n"
         f"    raise ArithmeticError('the loop does not converge in {limit} iterations')\n"
+        f"\n"
+        f"\n"
+        f"def residual(x, start, {inner}):\n"
+        f"    return x - step(x, {inner})\n"
     )
-    residual = f"def residual({point}, {start}, {listed}):\n    return {point} - step({point}, {listed})\n"
-    values = {"step": step, "np": np, "__name__": __name__}
-    solver, whole = from_text("iterated", iterated, dict(values)), from_text("residual", residual, dict(values))
+    values: dict[str, Any] = {"step": step, "np": np, "__name__": __name__}
+    solver, whole = (from_text(name, text, values) for name in ("iterated", "residual"))
     linear = functools.partial(_iterated, tolerance, limit)
     solution: Any = _differentiable(whole, solver, [start, *names[1:]], chosen, linear)
     label = getattr(step, "__name__", "step")
-    solution.__doc__ = f"The fixed point that `{label}` leads to, as a function of {start}, {listed}."
+    solution.__doc__ = f"The fixed point that `{label}` leads to, as a function of {', '.join([start, *names[1:]])}."
     found: Callable[..., Any] = solution
     return found
 
@@ -184,31 +185,38 @@ def _differentiable(
     residual: Callable[..., Any], solver: Any, names: list[str], chosen: tuple[int, ...], linear: Linear
 ) -> Any:
     """The solution with a gradient.  It reads the solution, whose derivative is this again."""
-    listed = ", ".join(names)
-    dense = f"np.linalg.solve(jacfwd(residual)(x, {listed}).T, x_bar)"
+    listed, inner = ", ".join(names), ", ".join(f"parameter_{k}" for k in range(len(names)))
+    dense = f"np.linalg.solve(jacfwd(residual)(x, {inner}).T, x_bar)"
     adjoints = ", ".join(f"adjoints[{chosen.index(k)}]" if k in chosen else "None" for k in range(len(names)))
     text = (
-        f"def weighted(x, {listed}, weight):\n"
-        f"    return -np.sum(weight * residual(x, {listed}))\n"
+        f"def weighted(x, {inner}, weight):\n"
+        f"    return -np.sum(weight * residual(x, {inner}))\n"
         f"\n"
         f"\n"
-        f"def root({listed}):\n"
-        f"    x = solver({listed})\n"
-        f"\n"
-        f"    def pullback(x_bar):\n"
-        f"        if np.ndim(x) == 0:\n"
-        f"            weight = x_bar / grad(residual)(x, {listed})\n"
-        f"        else:\n"
-        f"            weight = {dense if linear == 'dense' else f'transposed(x, {listed}, x_bar)'}\n"
-        f"        adjoints = grad(weighted, wrt={tuple(k + 1 for k in chosen)})(x, {listed}, weight)\n"
-        f"        return {adjoints if len(names) > 1 else 'adjoints[0]'}\n"
-        f"\n"
-        f"    return x, pullback\n"
+        f"def pulled(x, {inner}, x_bar):\n"
+        f"    if np.ndim(x) == 0:\n"
+        f"        weight = x_bar / grad(residual)(x, {inner})\n"
+        f"    else:\n"
+        f"        weight = {dense if linear == 'dense' else f'transposed(x, {inner}, x_bar)'}\n"
+        f"    adjoints = grad(weighted, wrt={tuple(k + 1 for k in chosen)})(x, {inner}, weight)\n"
+        f"    return {adjoints if len(names) > 1 else 'adjoints[0]'}\n"
     )
     values = {"residual": residual, "solver": solver, "np": np, "grad": grad, "jacfwd": jacfwd, "__name__": __name__}
+    from_text("pulled", text, values)
+    x, x_bar, pullback, pulled, solves = apart(("x", "x_bar", "pullback", "pulled", "solver"), names)
+    text = (
+        f"def root({listed}):\n"
+        f"    {x} = {solves}({listed})\n"
+        f"\n"
+        f"    def {pullback}({x_bar}):\n"
+        f"        return {pulled}({x}, {listed}, {x_bar})\n"
+        f"\n"
+        f"    return {x}, {pullback}\n"
+    )
+    values |= {pulled: values["pulled"], solves: solver}
     root: Any = custom_gradient(from_text("root", text, values))
     if linear != "dense":
-        solved, values["transposed"] = linear_solves(residual, names, chosen, linear)
+        solved, values["transposed"] = linear_solves(residual, len(names), chosen, linear)
         tangent = (
             "def tangent(primals, tangents):\n"
             "    x = root(*primals)\n"
@@ -219,6 +227,18 @@ def _differentiable(
         )
         root.defjvp(from_text("tangent", tangent, {**values, "root": root, "solved": solved, "jvp": jvp}))
     return root
+
+
+def apart(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names like `words` that are none of the user's.
+
+    >>> apart(("x", "step"), ["x", "y"])
+    ['x_', 'step_']
+    """
+    suffix = ""
+    while any(word + suffix in names for word in words):
+        suffix += "_"
+    return [word + suffix for word in words]
 
 
 class _Remembering:

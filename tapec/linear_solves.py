@@ -61,19 +61,19 @@ def {name}_tangent(primals, tangents):
 
 
 def linear_solves(
-    residual: Callable[..., Any], names: list[str], chosen: tuple[int, ...], linear: Linear
+    residual: Callable[..., Any], count: int, chosen: tuple[int, ...], linear: Linear
 ) -> tuple[Any, Any]:
     """Two functions of the unknown, the parameters and a right side: y where J y = b, and where J^T y = b.
 
-    names   of the parameters, of which those at the places `chosen` have derivatives
+    count   of the parameters, of which those at the places `chosen` have derivatives
     """
     values: dict[str, Any] = {"jvp_fun": jvp_fun, "vjp_fun": vjp_fun, "jvp": jvp, "grad": grad, "np": np}
     values |= {"residual": residual, "__name__": __name__}
-    last = len(names) + 1
+    last = count + 1
     words = {
-        "listed": ", ".join(names),
+        "listed": ", ".join(f"parameter_{k}" for k in range(count)),
         "wrt": (0, *(k + 1 for k in chosen)),
-        "adjoints": ", ".join(f"adjoints[{chosen.index(k) + 1}]" if k in chosen else "None" for k in range(len(names))),
+        "adjoints": ", ".join(f"adjoints[{chosen.index(k) + 1}]" if k in chosen else "None" for k in range(count)),
         "still": " and ".join(f"tangents[{k}] is None" for k in range(last)),
         "moving": ", ".join(f"tangents[{k}]" for k in range(last)),
         "last": last,

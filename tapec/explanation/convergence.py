@@ -30,9 +30,10 @@ def convergence_loops(function: Function) -> Iterator[Span]:
     ['while abs(x * x - a) > 1e-10:']
     """
     for loop in walk(function.body):
-        if isinstance(loop, For | Loop) and isinstance(loop.span, Span):
-            if any(_measures(test, loop.body) for test in _tests(loop.body)):
-                yield loop.span
+        if not isinstance(loop, For | Loop) or not isinstance(loop.span, Span):
+            continue
+        if any(_measures(test, loop.body) for test in _tests(loop.body)):
+            yield loop.span
 
 
 def _tests(block: Block) -> Iterator[Atom]:

@@ -120,3 +120,12 @@ def test_forward_mode_is_the_transpose_of_the_gradient():
     p = np.array([0.5, 1.0, 2.0])
     roots = tapec.implicit_root(cubes, found)
     np.testing.assert_allclose(tapec.jacfwd(roots)(p), np.diag(1.0 / (3.0 * found(p) ** 2 + 1.0)), rtol=1e-9)
+
+
+def test_parameters_of_any_name():
+    square = tapec.implicit_root(lambda u, x, x_bar: u * u - x * x_bar, lambda x, x_bar: math.sqrt(x * x_bar))
+    assert tapec.grad(square, wrt="x")(4.0, 1.0) == pytest.approx(0.25, rel=1e-12)
+    point = tapec.fixed_point(lambda u, step: 0.5 * (u + step / u), math.sqrt)
+    assert tapec.grad(point, wrt="step")(4.0) == pytest.approx(0.25, rel=1e-12)
+    loop = tapec.converged(lambda found, start, np: 0.5 * (found + start / found) + 0.0 * np)
+    assert tapec.grad(loop, wrt="start")(1.0, 4.0, 1.0) == pytest.approx(0.25, rel=1e-12)
