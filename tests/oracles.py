@@ -13,7 +13,6 @@ code: a compilation is what takes the time.  Some cases of each kind ask for it.
 from __future__ import annotations
 
 import functools
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -295,10 +294,8 @@ def check(
     every = [None] * len(args)
     for position, tangent in zip(wrt, tangents, strict=True):
         every[position] = tangent
-    # reverse mode goes through the passes for speed; of forward mode a quarter does, told by the name
-    forward = {} if compiled == "both" or zlib.crc32(getattr(f, "__name__", "").encode()) % 4 == 0 else {"opt_level": 1}
     with nullcontext() if compiled == "both" else interpreted():
-        out, out_dot = tapec.jvp(f, mine, tuple(every), **forward)
+        out, out_dot = tapec.jvp(f, mine, tuple(every))
     same("value by jvp", out, wanted, tolerance)
     same("arguments after jvp", mine, after, tolerance)
 
