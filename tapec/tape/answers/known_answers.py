@@ -55,7 +55,7 @@ def learn(recording: Recording, target: Any, sources: Any, jit: bool | None) -> 
         return
     program = made.call.program
     run = program.interpreted if jit is False else program.jitted
-    if run is None and program.is_long:
+    if run is None and program.waits:
         run = program.python_first
     if run is not None:
         # the latest first: it is the one most likely to be asked again

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +16,13 @@ import numpy as np
 
 import tapec_runtime
 from tapec.backend import printer
+from tapec.backend.array_text import whole_arrays
 from tapec.backend.callee_text import callees_text, kernels_text
 from tapec.backend.jit import compile_function
 from tapec.backend.kernels import with_kernels
 from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
-from tapec.optimise import tidy
+from tapec.optimise import simple, tidy
 from tapec.options import Options
 from tapec.syntax.core import Const, For, Function, Loop, walk
 from tapec.syntax.custom_rule import opaque_functions
@@ -37,47 +40,84 @@ _SECONDS_PER_STATEMENT = 0.01
 _serial = itertools.count(1)
 
 
-@dataclass
-class CompiledDerivative:
-    """A derivative as text; run as Python once if it is small, compiled when it is used again.
+@dataclass(frozen=True)
+class _Printed:
+    """A derivative made fast, as text.
 
     small    whether its loops make a few iterations
     length   the number of its statements
-    spent    seconds for which a long one has run as Python
     """
 
     derivative: DerivedProgram
     program: Program
     small: bool
     length: int
+
+
+@dataclass
+class CompiledDerivative:
+    """A derivative that runs as Python at first, and is compiled where that pays.
+
+    derivative  as it was derived; `make` makes it fast, with the same inputs and results
+    arrays      its text over whole arrays, if it has one that does not run long
+    patience    seconds for which that runs before it is compiled: what compilation takes
+    spent       seconds for which it has run as Python
+    """
+
+    derivative: DerivedProgram
+    make: Callable[[], _Printed]
+    constants: dict[str, Any]
+    arrays: str = ""
+    patience: float = 0.0
     sources: tuple[tuple[str, ...], ...] = ()
     uses: int = 0
     spent: float = 0.0
     python: Any = None
     jitted: Any = None
 
+    @functools.cached_property
+    def printed(self) -> _Printed:
+        """What is compiled."""
+        return self.make()
+
     @property
     def is_long(self) -> bool:
         """Whether compilation takes seconds, for statements that as Python run in a millisecond."""
-        return self.length > _LONG
+        return self.printed.length > _LONG
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is used often before it is compiled."""
+        return self.jitted is None and (bool(self.arrays) or self.is_long)
 
     def __call__(self, arguments: list[Any], jit: bool | None) -> tuple[Any, ...]:
         if self.jitted is not None and jit is not False:
             return _several(self.jitted(*arguments))
         self.uses += 1
-        # an integer may be an iteration count
-        sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
-        again = self.spent > self.length * _SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
-        if jit or (jit is None and (again or not self.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL))):
+        if self.arrays and jit is None and self.spent <= self.patience:
+            return self._timed(self.over_arrays, arguments)
+        if jit or (jit is None and self._pays(arguments)):
             return _several(self.machine_code()(*arguments))
-        start = time.perf_counter()
         try:
-            return _several(self.interpreted(*arguments))
+            return self._timed(self.interpreted, arguments)
         except ArithmeticError:
             # Python raises where compiled code gives infinity
             if jit is False:
                 raise
             return self(arguments, True)
+
+    def _pays(self, arguments: list[Any]) -> bool:
+        """Whether machine code is worth its time for numbers one by one."""
+        # an integer may be an iteration count
+        sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
+        printed = self.printed
+        again = self.spent > printed.length * _SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
+        return again or bool(self.arrays) or not printed.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL)
+
+    def _timed(self, run: Callable[..., Any], arguments: list[Any]) -> tuple[Any, ...]:
+        start = time.perf_counter()
+        try:
+            return _several(run(*arguments))
         finally:
             self.spent += time.perf_counter() - start
 
@@ -85,7 +125,8 @@ class CompiledDerivative:
     def machine_code(self) -> Any:
         """The derivative, compiled by the first who asks."""
         if self.jitted is None:
-            self.jitted = taking_inputs(self.derivative, compile_function(self.program))
+            printed = self.printed
+            self.jitted = taking_inputs(printed.derivative, compile_function(printed.program))
         return self.jitted
 
     def python_first(self, *arguments: Any) -> Any:
@@ -95,9 +136,23 @@ class CompiledDerivative:
     def interpreted(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python."""
         if self.python is None:
-            self.python = taking_inputs(self.derivative, as_python(self.program))
-        with np.errstate(all="ignore"):
-            return self.python(*[np.float64(a) if type(a) is float else a for a in arguments])
+            printed = self.printed
+            self.python = taking_inputs(printed.derivative, as_python(printed.program))
+        return _as_numba(self.python, arguments)
+
+    def over_arrays(self, *arguments: Any) -> Any:
+        """What the derivative returns, run over whole arrays."""
+        return _as_numba(self._over_arrays, arguments)
+
+    @functools.cached_property
+    def _over_arrays(self) -> Any:
+        return loaded(free_name("gradient", self.constants, ()), self.arrays, self.constants)
+
+
+def _as_numba(run: Any, arguments: Sequence[Any]) -> Any:
+    """What a function of Python's returns for numbers that behave as Numba's do."""
+    with np.errstate(all="ignore"):
+        return run(*[np.float64(a) if type(a) is float else a for a in arguments])
 
 
 def _several(results: Any) -> tuple[Any, ...]:
@@ -115,8 +170,33 @@ def compiled(
     callees: tuple[Function, ...],
     options: Options,
     sources: tuple[tuple[str, ...], ...] = (),
+    fast: Callable[[], DerivedProgram] | None = None,
 ) -> CompiledDerivative:
-    """Print a derivative."""
+    """A derivative that is to run.
+
+    fast  makes it such that it is fast when it is compiled
+    """
+
+    def printed() -> _Printed:
+        made = derivative if fast is None else fast()
+        return _printed(made if made.is_called_as(derivative) else derivative, constants, callees, options)
+
+    made = CompiledDerivative(derivative, printed, constants, sources=sources)
+    function = derivative.function
+    fits = options.fast and not options.debug and not jit_is_off() and not callees
+    if fits and not opaque_functions(function.body):
+        function = simple(replace(function, name=free_name("gradient", constants, ())), frozenset(constants))
+        found = whole_arrays(function)
+        if found.iterations is not None and found.iterations <= SMALL:
+            made.arrays = found.text
+            made.patience = _SECONDS_PER_STATEMENT * sum(1 for _ in walk(function.body))
+    return made
+
+
+def _printed(
+    derivative: DerivedProgram, constants: dict[str, Any], callees: tuple[Function, ...], options: Options
+) -> _Printed:
+    """A derivative as text that Numba compiles."""
     name = free_name("gradient", constants, callees)
     function = Function(name, derivative.function.params, derivative.function.body, derivative.function.types)
     if derivative.packing is not None:
@@ -133,7 +213,7 @@ def compiled(
     names = tuple(kernel.name for kernel in kernels)
     program = replace(program, prelude="\n\n".join(filter(None, parts)), kernels=names)
     small = not callees and all(_short(loop, length > _LONG) for loop in loops)
-    return CompiledDerivative(derivative, program, small, length, sources)
+    return _Printed(derivative, program, small, length)
 
 
 def free_name(name: str, constants: dict[str, Any], callees: tuple[Function, ...]) -> str:
@@ -159,14 +239,18 @@ def _short(loop: Any, deep: bool) -> bool:
 
 def as_python(program: Program) -> Any:
     """The function of a program's text, run by Python."""
-    file = f"<tapec {program.name} {next(_serial)} as Python>"
-    text = program.text
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    modules = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime}
     called = {name: one.python for name, one in opaque_functions(program.core.body).items()}
-    namespace: dict[str, Any] = {**modules, **program.namespace, **called}
-    exec(compile(text, file, "exec"), namespace)
+    run = loaded(program.name, program.text, {**program.namespace, **called})
     if not jit_is_off():
         # one use is not worth a compilation
-        namespace.update({name: namespace[name].py_func for name in program.kernels})
-    return namespace[program.name]
+        run.__globals__.update({name: run.__globals__[name].py_func for name in program.kernels})
+    return run
+
+
+def loaded(name: str, text: str, bindings: dict[str, Any]) -> Any:
+    """The function of this name that a text defines, where tracebacks find its lines."""
+    file = f"<tapec {name} {next(_serial)} as Python>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace: dict[str, Any] = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime, **bindings}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace[name]
