@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tapec.analyses.aliases import origins
+from tapec.analyses.iterations import Iterations
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -31,29 +32,41 @@ from tapec.syntax.core import (
     names_in,
     reads,
     walk,
+    written_in,
 )
 from tapec.syntax.types import Array, Scalar, Type
 
 # what a reduction's operation is called, and what it starts with
 REDUCTIONS = {"+": ("np.sum", "0.0"), "np.maximum": ("np.max", "-np.inf"), "np.minimum": ("np.min", "np.inf")}
+# names in a sum
+_TERMS = 4
 _WHOLE = ("float64", "int64", "bool")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A subscript that is a name plus a number; the name is None for a number alone."""
+    """A subscript or bound: a sum of names, in their order, and a number."""
 
-    name: str | None
-    number: int
+    names: tuple[str, ...] = ()
+    number: int = 0
 
-    def plus(self, more: int) -> Place:
-        return Place(self.name, self.number + more)
+    def plus(self, other: Place) -> Place:
+        return Place(tuple(sorted((*self.names, *other.names))), self.number + other.number)
+
+    def minus(self, other: Place) -> Place | None:
+        """The difference, where it is such a sum."""
+        names = list(self.names)
+        for name in other.names:
+            if name not in names:
+                return None
+            names.remove(name)
+        return Place(tuple(names), self.number - other.number)
 
     def __str__(self) -> str:
-        if self.name is None:
+        text = " + ".join(self.names)
+        if not self.names:
             return str(self.number)
-        sign = "+" if self.number > 0 else "-"
-        return f"{self.name} {sign} {abs(self.number)}" if self.number else self.name
+        return f"{text} {'+' if self.number > 0 else '-'} {abs(self.number)}" if self.number else text
 
 
 class Axes:
@@ -63,6 +76,7 @@ class Axes:
         self.types: Mapping[str, Type] = function.types
         self._origins = origins(function.body, function.types)
         self._shared = function.shared
+        self._iterations = Iterations(function)
         self.definitions: dict[str, list[Stmt]] = {}
         self.reads: Counter[str] = Counter()
         for stmt in walk(function.body):
@@ -74,20 +88,22 @@ class Axes:
         """A subscript or bound, by its definition."""
         match atom:
             case Const(value=int(number)) if not isinstance(number, bool):
-                return Place(None, number)
+                return Place((), number)
             case Name(id=name):
                 match self.definitions.get(name, ()):
                     case [Assign(value=Op(fn="+" | "-" as sign, args=(first, second)))]:
                         # a merge name may be another number by now
                         one, two = (self.place(one) if self._is_kept(one) else None for one in (first, second))
-                        if one is not None and two is not None and two.name is None:
-                            return one.plus(two.number if sign == "+" else -two.number)
-                        if one is not None and two is not None and one.name is None and sign == "+":
-                            return two.plus(one.number)
-                return Place(name, 0)
+                        found = one and two and (one.plus(two) if sign == "+" else one.minus(two))
+                        return Place((name,)) if found is None or len(found.names) > _TERMS else found
+                return Place((name,))
         return None
 
-    def never_negative(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+    def is_extent(self, place: Place) -> bool:
+        """Whether a sum is not below zero, since all in it is an extent."""
+        return place.number >= 0 and all(map(self._never_negative, place.names))
+
+    def _never_negative(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
         """Whether a name stands for an extent, or for a sum, product or part of extents."""
         found = self.definitions.get(name, ())
         if name in seen or not found:
@@ -99,7 +115,7 @@ class Axes:
             case Const(value=int(number)):
                 return number >= 0
             case Name(id=name):
-                return self.never_negative(name, seen)
+                return self._never_negative(name, seen)
             case Op(fn="dim"):
                 return True
             case Op(fn="+" | "*" | "//", args=args):
@@ -173,17 +189,19 @@ class Axes:
         for written in {array for array, _, way in touched if way != "loads"} - own_arrays:
             memory = self.memory(written)
             own = [one for one in touched if not memory.isdisjoint(self.memory(one[0]))]
-            if any(way != "adds" for _, _, way in own) and not self._told_apart(own, loop.var):
-                return False
+            if any(way != "adds" for _, _, way in own) and not self._told_apart(own, loop):
+                return self._iterations.conflict(loop) is None
         return True
 
-    def _told_apart(self, own: list[tuple[str, tuple[Expr, ...], str]], var: str) -> bool:
-        """Whether all accesses are to one array, and have the loop's variable plus one number in one place."""
+    def _told_apart(self, own: list[tuple[str, tuple[Expr, ...], str]], loop: For) -> bool:
+        """Whether all accesses are to one array, and have the loop's variable plus one sum in one place."""
         if len({array for array, _, _ in own}) > 1:
             return False
+        inside = {loop.var, *written_in(loop.body)}
         for subs in zip(*(subs for _, subs, _ in own), strict=True):
             places = {self.place(sub) for sub in subs}
-            if len(places) == 1 and (only := next(iter(places))) is not None and only.name == var:
+            only = next(iter(places)) if len(places) == 1 else None
+            if only is not None and [name for name in only.names if name in inside] == [loop.var]:
                 return True
         return False
 

@@ -248,21 +248,19 @@ class _Writer:
         first, last = self.axes.place(loop.start), self.axes.place(loop.stop)
         if first is None or last is None:
             raise Refused
-        low, high = (first, last) if loop.step == Const(1) else (last.plus(1), first.plus(1))
-        if low.name is not None or low.number < 0:
-            raise Refused
-        if high.name is None:
-            high = Place(None, max(high.number, low.number))
-        elif high.number < low.number or not self.axes.never_negative(high.name):
+        one = Place((), 1)
+        low, high = (first, last) if loop.step == Const(1) else (last.plus(one), first.plus(one))
+        count = high.minus(low)
+        if count is None or not self.axes.is_extent(count):
             # a slice may not end before it begins
             name = self.fresh(f"{loop.var}_end")
             self.line(f"{name} = max({high}, {low})")
-            high = Place(name, 0)
-        extent = str(high) if low == Place(None, 0) else f"({high} - {low})"
+            high, count = Place((name,)), None if low != Place() else Place((name,))
+        extent = f"({high} - {low})" if count is None else str(count) if len(count.names) < 2 else f"({count})"
         return _Axis(loop.var, low, high, extent, len(self.lines))
 
     def positions(self, axis: _Axis, number: int) -> str:
-        low = "" if axis.low == Place(None, 0) else f"{axis.low}, "
+        low = "" if axis.low == Place() else f"{axis.low}, "
         return f"np.arange({low}{axis.high})" + self.nones(self.nest.rank - 1 - number)
 
     def nones(self, count: int) -> str:
@@ -496,10 +494,14 @@ class _Writer:
         return _Value(place + copied, axes)
 
     def number(self, sub: Expr) -> int | None:
-        """The axis whose position a subscript is, or is a number more than."""
-        place = self.axes.place(sub)
-        name = None if place is None else place.name
-        return next((number for number, axis in enumerate(self.nest.axes) if axis.var == name), None)
+        """The axis whose position a subscript is, but for what is the same on all axes."""
+        place, nest = self.axes.place(sub), self.nest
+        names = () if place is None else place.names
+        found = [number for number, axis in enumerate(nest.axes) if axis.var in names]
+        if len(found) != 1 or names.count(nest.axes[found[0]].var) > 1:
+            return None
+        others = (name for name in names if name != nest.axes[found[0]].var)
+        return None if any(name in nest.values and nest.values[name].axes for name in others) else found[0]
 
     def axes_of(self, subs: Sequence[Expr], array: str) -> frozenset[int]:
         """The axes on which an element with some subscripts is another one."""
@@ -527,10 +529,11 @@ class _Writer:
             number, place = self.number(sub), self.axes.place(sub)
             if number is not None and place is not None:
                 axis = nest.axes[number]
-                low, high = axis.low.plus(place.number), axis.high.plus(place.number)
-                if low.number < 0:
+                more = place.minus(Place((axis.var,))) or Place()
+                low, high = axis.low.plus(more), axis.high.plus(more)
+                if not self.axes.is_extent(low):
                     return None
-                texts.append((number, f"{low if low.number else ''}:{high}"))
+                texts.append((number, f"{'' if low == Place() else low}:{high}"))
             else:
                 value = self.value(sub)
                 if value.axes:
