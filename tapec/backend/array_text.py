@@ -47,6 +47,8 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Scalar
 
 INDENT = "    "
+# elements of an array that the program itself does not have
+_LARGEST = 1 << 22
 _NONE: frozenset[int] = frozenset()
 _SIGNS = frozenset({"+", "-", "*", "/", "//", "%", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^", "neg", "pos", "~"})
 _LOGIC = {"and": "np.logical_and", "or": "np.logical_or", "not": "np.logical_not"}
@@ -104,6 +106,9 @@ class _Nest:
     made: list[str] = field(default_factory=list)
     # how many axes an array has before its own, as each iteration has one of its own
     private: dict[str, int] = field(default_factory=dict)
+    # sets of axes that values have, and arrays
+    formed: set[frozenset[int]] = field(default_factory=set)
+    covered: set[frozenset[int]] = field(default_factory=set)
     # how many branches and loops of Python's the statement stands in
     inside: int = 0
 
@@ -175,8 +180,6 @@ class _Writer:
         try:
             self.as_axis(loop)
         except Refused:
-            import os, traceback
-            if os.environ.get("DBG"): traceback.print_exc(limit=-2); print(loop.var)
             del self.lines[lines:]
             self.iterations, self.depth = iterations, depth
         else:
@@ -223,7 +226,8 @@ class _Writer:
         nest, number = self.nest, len(self.nest.axes)
         axis = self.axis(loop)
         nest.axes.append(axis)
-        self.lines.append(None)
+        # for the positions, and for a test of the size
+        self.lines += [None, None]
         starts: dict[str, _Value] = {}
         outer = dict(nest.renamed)
         for name, kind in reduced.items():
@@ -238,7 +242,18 @@ class _Writer:
             self.bind(name, self.gathered(starts[name], each, kind, number))
         if axis.is_used:
             self.lines[axis.line] = f"{INDENT * self.depth}{loop.var} = {self.positions(axis, number)}"
+        self.bound_size(axis, number)
         nest.axes.pop()
+
+    def bound_size(self, axis: _Axis, number: int) -> None:
+        """Make no arrays that are much larger than those of the program."""
+        nest = self.nest
+        large = {axes for axes in nest.formed if number in axes and not any(axes <= one for one in nest.covered)}
+        if large:
+            pad, size = INDENT * self.depth, " * ".join(nest.axes[one].extent for one in sorted(max(large, key=len)))
+            self.lines[axis.line + 1] = f'{pad}if {size} > {_LARGEST}:\n{pad}{INDENT}raise MemoryError("large arrays")'
+        nest.formed = {axes for axes in nest.formed if number not in axes}
+        nest.covered = {axes - {number} for axes in nest.covered}
 
     def axis(self, loop: For) -> _Axis:
         """The axis of a loop, whose bounds must be the same in the whole nest."""
@@ -368,6 +383,7 @@ class _Writer:
         name = nest.renamed.get(target, target)
         self.line(f"{name} = {value.text}")
         nest.values[target] = _Value(name, value.axes)
+        nest.formed.add(value.axes)
         if value.axes and not nest.inside:
             nest.made.append(name)
 
@@ -446,6 +462,7 @@ class _Writer:
         place = self.element(stmt.array, stmt.index, full=True)
         sign = "+=" if stmt.accumulate else "="
         if place is not None:
+            nest.covered.add(axes)
             if nest.mask is not None and not stmt.accumulate:
                 value = _chosen(nest.mask, value, _Value(place, axes))
             self.line(f"{place} {sign} {value.text}")
@@ -488,6 +505,8 @@ class _Writer:
             # elements that are not asked for may not be there
             raise Refused
         place, axes = self.element(array, subs), self.axes_of(subs, array)
+        if place is not None:
+            nest.covered.add(axes)
         if place is None:
             return _Value(f"{array}[{self.subscripts(array, subs)}]", axes)
         copied = ".copy()" if axes and not self.axes.memory(array).isdisjoint(nest.stored) else ""
@@ -567,6 +586,9 @@ class _Writer:
             return _Value(printer.expression(Op(fn, tuple(names))))
         if fn in ("stop_gradient", "known"):
             return args[0]
+        if fn == "+" and isinstance(exprs[0], Name) and args[0].text in ("0", "0.0"):
+            # what a sum starts with
+            return args[1]
         if fn == "strong":
             product = _Value(f"{args[0].operand} * {args[1].operand}", axes)
             return _chosen(_Value(f"{args[0].operand} != 0.0", args[0].axes), product, args[0])

@@ -8,7 +8,7 @@ import linecache
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numba
@@ -62,6 +62,7 @@ class CompiledDerivative:
     arrays      its text over whole arrays, if it has one that does not run long
     patience    seconds for which that runs before it is compiled: what compilation takes
     spent       seconds for which it has run as Python
+    followers   called when it has been compiled
     """
 
     derivative: DerivedProgram
@@ -74,6 +75,7 @@ class CompiledDerivative:
     spent: float = 0.0
     python: Any = None
     jitted: Any = None
+    followers: list[Callable[[], None]] = field(default_factory=list)
 
     @functools.cached_property
     def printed(self) -> _Printed:
@@ -94,17 +96,21 @@ class CompiledDerivative:
         if self.jitted is not None and jit is not False:
             return _several(self.jitted(*arguments))
         self.uses += 1
-        if self.arrays and jit is None and self.spent <= self.patience:
-            return self._timed(self.over_arrays, arguments)
-        if jit or (jit is None and self._pays(arguments)):
+        over_arrays = bool(self.arrays) and (jit is False or (jit is None and self.spent <= self.patience))
+        if not over_arrays and (jit or (jit is None and self._pays(arguments))):
             return _several(self.machine_code()(*arguments))
+        start = time.perf_counter()
         try:
-            return self._timed(self.interpreted, arguments)
-        except ArithmeticError:
-            # Python raises where compiled code gives infinity
-            if jit is False:
+            return _several(self.as_python(*arguments))
+        except (ArithmeticError, MemoryError) as error:
+            # Python raises where compiled code gives infinity, and whole arrays may be too large
+            if jit is False and isinstance(error, ArithmeticError):
                 raise
+            if jit is False:
+                return _several(self.interpreted(*arguments))
             return self(arguments, True)
+        finally:
+            self.spent += time.perf_counter() - start
 
     def _pays(self, arguments: list[Any]) -> bool:
         """Whether machine code is worth its time for numbers one by one."""
@@ -114,35 +120,35 @@ class CompiledDerivative:
         again = self.spent > printed.length * _SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
         return again or bool(self.arrays) or not printed.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL)
 
-    def _timed(self, run: Callable[..., Any], arguments: list[Any]) -> tuple[Any, ...]:
-        start = time.perf_counter()
-        try:
-            return _several(run(*arguments))
-        finally:
-            self.spent += time.perf_counter() - start
-
     @compiling
     def machine_code(self) -> Any:
         """The derivative, compiled by the first who asks."""
         if self.jitted is None:
             printed = self.printed
             self.jitted = taking_inputs(printed.derivative, compile_function(printed.program))
+            for follow in self.followers:
+                follow()
+            self.followers.clear()
         return self.jitted
 
     def python_first(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python until it has been used often."""
         return self(list(arguments), None)
 
+    def without_jit(self, *arguments: Any) -> Any:
+        """What the derivative returns, run as Python however long it takes."""
+        return self(list(arguments), False)
+
+    def as_python(self, *arguments: Any) -> Any:
+        """What the derivative returns, run as Python: over whole arrays, if it has such a text."""
+        return _as_numba(self._over_arrays, arguments) if self.arrays else self.interpreted(*arguments)
+
     def interpreted(self, *arguments: Any) -> Any:
-        """What the derivative returns, run as Python."""
+        """What the derivative returns, run as Python, number by number."""
         if self.python is None:
             printed = self.printed
             self.python = taking_inputs(printed.derivative, as_python(printed.program))
         return _as_numba(self.python, arguments)
-
-    def over_arrays(self, *arguments: Any) -> Any:
-        """What the derivative returns, run over whole arrays."""
-        return _as_numba(self._over_arrays, arguments)
 
     @functools.cached_property
     def _over_arrays(self) -> Any:
