@@ -250,7 +250,8 @@ class _Writer:
         nest = self.nest
         large = {axes for axes in nest.formed if number in axes and not any(axes <= one for one in nest.covered)}
         if large:
-            pad, size = INDENT * self.depth, " * ".join(nest.axes[one].extent for one in sorted(max(large, key=len)))
+            _, axes = max((len(axes), sorted(axes)) for axes in large)
+            pad, size = INDENT * self.depth, " * ".join(nest.axes[one].extent for one in axes)
             self.lines[axis.line + 1] = f'{pad}if {size} > {_LARGEST}:\n{pad}{INDENT}raise MemoryError("large arrays")'
         nest.formed = {axes for axes in nest.formed if number not in axes}
         nest.covered = {axes - {number} for axes in nest.covered}

@@ -36,7 +36,7 @@ SMALL = 64
 # statements from which compilation takes many seconds; such a program runs as Python as long as that costs less
 _LONG = 300
 _SMALL_IF_LONG = 2048
-_SECONDS_PER_STATEMENT = 0.01
+SECONDS_PER_STATEMENT = 0.01
 _serial = itertools.count(1)
 
 
@@ -117,7 +117,7 @@ class CompiledDerivative:
         # an integer may be an iteration count
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
         printed = self.printed
-        again = self.spent > printed.length * _SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
+        again = self.spent > printed.length * SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
         return again or bool(self.arrays) or not printed.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL)
 
     @compiling
@@ -195,7 +195,7 @@ def compiled(
         found = whole_arrays(function)
         if found.iterations is not None and found.iterations <= SMALL:
             made.arrays = found.text
-            made.patience = _SECONDS_PER_STATEMENT * sum(1 for _ in walk(function.body))
+            made.patience = SECONDS_PER_STATEMENT * sum(1 for _ in walk(function.body))
     return made
 
 
