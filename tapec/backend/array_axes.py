@@ -44,23 +44,23 @@ _WHOLE = ("float64", "int64", "bool")
 
 
 @dataclass(frozen=True)
-class Place:
+class IndexSum:
     """A subscript or bound: a sum of names, in their order, and a number."""
 
     names: tuple[str, ...] = ()
     number: int = 0
 
-    def plus(self, other: Place) -> Place:
-        return Place(tuple(sorted((*self.names, *other.names))), self.number + other.number)
+    def plus(self, other: IndexSum) -> IndexSum:
+        return IndexSum(tuple(sorted((*self.names, *other.names))), self.number + other.number)
 
-    def minus(self, other: Place) -> Place | None:
+    def minus(self, other: IndexSum) -> IndexSum | None:
         """The difference, where it is such a sum."""
         names = list(self.names)
         for name in other.names:
             if name not in names:
                 return None
             names.remove(name)
-        return Place(tuple(names), self.number - other.number)
+        return IndexSum(tuple(names), self.number - other.number)
 
     def __str__(self) -> str:
         text = " + ".join(self.names)
@@ -84,22 +84,22 @@ class Axes:
             if isinstance(stmt, Assign):
                 self.definitions.setdefault(stmt.target, []).append(stmt)
 
-    def place(self, atom: Expr) -> Place | None:
+    def place(self, atom: Expr) -> IndexSum | None:
         """A subscript or bound, by its definition."""
         match atom:
             case Const(value=int(number)) if not isinstance(number, bool):
-                return Place((), number)
+                return IndexSum((), number)
             case Name(id=name):
                 match self.definitions.get(name, ()):
                     case [Assign(value=Op(fn="+" | "-" as sign, args=(first, second)))]:
                         # a merge name may be another number by now
                         one, two = (self.place(one) if self._is_kept(one) else None for one in (first, second))
                         found = one and two and (one.plus(two) if sign == "+" else one.minus(two))
-                        return Place((name,)) if found is None or len(found.names) > _TERMS else found
-                return Place((name,))
+                        return IndexSum((name,)) if found is None or len(found.names) > _TERMS else found
+                return IndexSum((name,))
         return None
 
-    def is_extent(self, place: Place) -> bool:
+    def is_extent(self, place: IndexSum) -> bool:
         """Whether a sum is not below zero, since all in it is an extent."""
         return place.number >= 0 and all(map(self._never_negative, place.names))
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tapec.backend import printer
-from tapec.backend.array_axes import REDUCTIONS, Axes, Place, longest_nest
+from tapec.backend.array_axes import REDUCTIONS, Axes, IndexSum, longest_nest
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -54,7 +54,7 @@ _SIGNS = frozenset({"+", "-", "*", "/", "//", "%", "<", "<=", ">", ">=", "==", "
 _LOGIC = {"and": "np.logical_and", "or": "np.logical_or", "not": "np.logical_not"}
 
 
-class Refused(Exception):
+class NoWholeArrays(Exception):
     """A loop is no axis, or a statement has no form over whole arrays."""
 
 
@@ -86,8 +86,8 @@ class _Axis:
     """An axis: the positions `low` to `high` of a loop's variable."""
 
     var: str
-    low: Place
-    high: Place
+    low: IndexSum
+    high: IndexSum
     extent: str
     line: int
     is_used: bool = False
@@ -179,7 +179,7 @@ class _Writer:
         self.nest = _Nest(1 + longest_nest(loop.body), stored=frozenset[str]().union(*stored))
         try:
             self.as_axis(loop)
-        except Refused:
+        except NoWholeArrays:
             del self.lines[lines:]
             self.iterations, self.depth = iterations, depth
         else:
@@ -211,7 +211,7 @@ class _Writer:
         kept = dict(nest.values), dict(nest.renamed), list(nest.made), len(nest.axes), nest.inside
         try:
             self.as_axis(loop)
-        except Refused:
+        except NoWholeArrays:
             del self.lines[state[0] :]
             self.iterations, self.depth = state[1:]
             nest.values, nest.renamed, nest.made = kept[:3]
@@ -222,7 +222,7 @@ class _Writer:
     def as_axis(self, loop: For) -> None:
         reduced = self.axes.reduced(loop)
         if reduced is None:
-            raise Refused
+            raise NoWholeArrays
         nest, number = self.nest, len(self.nest.axes)
         axis = self.axis(loop)
         nest.axes.append(axis)
@@ -260,23 +260,23 @@ class _Writer:
         """The axis of a loop, whose bounds must be the same in the whole nest."""
         for bound in (loop.start, loop.stop):
             if self.value(bound).axes:
-                raise Refused
+                raise NoWholeArrays
         first, last = self.axes.place(loop.start), self.axes.place(loop.stop)
         if first is None or last is None:
-            raise Refused
-        one = Place((), 1)
+            raise NoWholeArrays
+        one = IndexSum((), 1)
         low, high = (first, last) if loop.step == Const(1) else (last.plus(one), first.plus(one))
         count = high.minus(low)
         if count is None or not self.axes.is_extent(count):
             # a slice may not end before it begins
             name = self.fresh(f"{loop.var}_end")
             self.line(f"{name} = max({high}, {low})")
-            high, count = Place((name,)), None if low != Place() else Place((name,))
+            high, count = IndexSum((name,)), None if low != IndexSum() else IndexSum((name,))
         extent = f"({high} - {low})" if count is None else str(count) if len(count.names) < 2 else f"({count})"
         return _Axis(loop.var, low, high, extent, len(self.lines))
 
     def positions(self, axis: _Axis, number: int) -> str:
-        low = "" if axis.low == Place() else f"{axis.low}, "
+        low = "" if axis.low == IndexSum() else f"{axis.low}, "
         return f"np.arange({low}{axis.high})" + self.nones(self.nest.rank - 1 - number)
 
     def nones(self, count: int) -> str:
@@ -289,7 +289,7 @@ class _Writer:
         elif kind == "+":
             each = _Value(f"{each.operand} * {self.nest.axes[number].extent}", each.axes)
         else:
-            raise Refused
+            raise NoWholeArrays
         axes = start.axes | each.axes
         if kind == "+":
             text = each.text if start.text in ("0", "0.0") else f"{start.operand} + {each.text}"
@@ -310,7 +310,7 @@ class _Writer:
         """A loop whose iterations run one after the other, each of them over whole arrays."""
         nest = self.nest
         if self.value(loop.start).axes or self.value(loop.stop).axes or not isinstance(loop.step, Const):
-            raise Refused
+            raise NoWholeArrays
         body = list(walk(loop.body))
         inside = {stmt.target for stmt in body if isinstance(stmt, Assign)}
         carried = [
@@ -322,7 +322,7 @@ class _Writer:
         if any(name in outside and name not in carried for name in inside) or any(
             name in nest.renamed for name in inside
         ):
-            raise Refused
+            raise NoWholeArrays
         # what an iteration hands on has all axes from the beginning
         everywhere = frozenset(range(len(nest.axes)))
         for name in carried:
@@ -368,13 +368,13 @@ class _Writer:
                 case If():
                     self.branch(stmt)
                 case _:
-                    raise Refused
+                    raise NoWholeArrays
 
     def allocate(self, target: str, fn: str, dtype: Expr, extents: Sequence[Expr]) -> None:
         """An array for each iteration."""
         nest, found = self.nest, [self.value(extent) for extent in extents]
         if nest.mask is not None or any(one.axes for one in found):
-            raise Refused
+            raise NoWholeArrays
         shape = [Name(one) for one in (*(axis.extent for axis in nest.axes), *(one.text for one in found))]
         self.line(f"{target} = {printer.expression(Op(fn, (dtype, *shape)))}")
         nest.private[target] = len(nest.axes)
@@ -413,7 +413,7 @@ class _Writer:
         for name in sorted(merged):
             first, second = (values.get(name) for values in found)
             if first is None or second is None:
-                raise Refused
+                raise NoWholeArrays
             self.bind(name, _chosen(test, first, second))
 
     def one_way(self, stmt: If, test: _Value) -> None:
@@ -434,7 +434,7 @@ class _Writer:
             if first is not None and first == second:
                 nest.values[name] = first
             elif self.is_needed(name, stmt):
-                raise Refused
+                raise NoWholeArrays
 
     def is_needed(self, name: str, stmt: If) -> bool:
         """Whether a name that a branch assigns is read behind it."""
@@ -443,7 +443,7 @@ class _Writer:
 
     def error(self, stmt: Stmt, test: _Value) -> None:
         if not isinstance(stmt, Raise) or not all(isinstance(arg, Const) for arg in stmt.args):
-            raise Refused
+            raise NoWholeArrays
         test = test if self.nest.mask is None else _both(self.nest.mask, test)
         with self.indented(f"if np.any({test.text}):" if test.axes else f"if {test.text}:"):
             self.lines += printer.statements((stmt,), self.depth, False)
@@ -453,7 +453,7 @@ class _Writer:
         axes = self.axes_of(stmt.index, stmt.array)
         missing = set(range(len(nest.axes))) - axes
         if missing and not stmt.accumulate:
-            raise Refused
+            raise NoWholeArrays
         if nest.mask is not None and stmt.accumulate:
             value = _chosen(nest.mask, value, _Value("0" if self.is_whole_number(stmt.array) else "0.0"))
         for number in sorted(missing - value.axes):
@@ -470,7 +470,7 @@ class _Writer:
             return
         where = self.subscripts(stmt.array, stmt.index)
         if nest.mask is not None:
-            raise Refused
+            raise NoWholeArrays
         if stmt.accumulate:
             self.line(f"np.add.at({stmt.array}, ({where},), {value.text})")
         else:
@@ -504,7 +504,7 @@ class _Writer:
         nest = self.nest
         if nest.mask is not None:
             # elements that are not asked for may not be there
-            raise Refused
+            raise NoWholeArrays
         place, axes = self.element(array, subs), self.axes_of(subs, array)
         if place is not None:
             nest.covered.add(axes)
@@ -534,7 +534,7 @@ class _Writer:
     def subscripts(self, array: str, subs: Sequence[Expr]) -> str:
         """Subscripts that are no slices."""
         if array in self.nest.private:
-            raise Refused
+            raise NoWholeArrays
         return ", ".join(self.value(sub).text for sub in subs)
 
     def element(self, array: str, subs: Sequence[Expr], full: bool = False) -> str | None:
@@ -549,11 +549,11 @@ class _Writer:
             number, place = self.number(sub), self.axes.place(sub)
             if number is not None and place is not None:
                 axis = nest.axes[number]
-                more = place.minus(Place((axis.var,))) or Place()
+                more = place.minus(IndexSum((axis.var,))) or IndexSum()
                 low, high = axis.low.plus(more), axis.high.plus(more)
                 if not self.axes.is_extent(low):
                     return None
-                texts.append((number, f"{'' if low == Place() else low}:{high}"))
+                texts.append((number, f"{'' if low == IndexSum() else low}:{high}"))
             else:
                 value = self.value(sub)
                 if value.axes:
@@ -608,7 +608,7 @@ class _Writer:
             return _Value(printer.expression(Op(fn, tuple(Name(arg.operand) for arg in args))), axes)
         if fn.startswith("np.") and isinstance(getattr(np, fn.removeprefix("np."), None), np.ufunc):
             return _Value(f"{fn}({texts})", axes)
-        raise Refused
+        raise NoWholeArrays
 
     def is_float(self, expr: Expr) -> bool:
         return isinstance(expr, Name) and getattr(self.function.types.get(expr.id), "dtype", "") == "float64"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import linecache
 import math
@@ -73,14 +72,23 @@ class CompiledDerivative:
     sources: tuple[tuple[str, ...], ...] = ()
     uses: int = 0
     spent: float = 0.0
+    made: _Printed | None = None
+    over_arrays: Any = None
     python: Any = None
     jitted: Any = None
     followers: list[Callable[[], None]] = field(default_factory=list)
 
-    @functools.cached_property
+    @property
     def printed(self) -> _Printed:
         """What is compiled."""
-        return self.make()
+        return self._made_fast() if self.made is None else self.made
+
+    @compiling
+    def _made_fast(self) -> _Printed:
+        """The derivative made fast, by the first who asks."""
+        if self.made is None:
+            self.made = self.make()
+        return self.made
 
     @property
     def is_long(self) -> bool:
@@ -141,7 +149,11 @@ class CompiledDerivative:
 
     def as_python(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python: over whole arrays, if it has such a text."""
-        return _as_numba(self._over_arrays, arguments) if self.arrays else self.interpreted(*arguments)
+        if not self.arrays:
+            return self.interpreted(*arguments)
+        if self.over_arrays is None:
+            self.over_arrays = loaded(free_name("gradient", self.constants, ()), self.arrays, self.constants)
+        return _as_numba(self.over_arrays, arguments)
 
     def interpreted(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python, number by number."""
@@ -149,10 +161,6 @@ class CompiledDerivative:
             printed = self.printed
             self.python = taking_inputs(printed.derivative, as_python(printed.program))
         return _as_numba(self.python, arguments)
-
-    @functools.cached_property
-    def _over_arrays(self) -> Any:
-        return loaded(free_name("gradient", self.constants, ()), self.arrays, self.constants)
 
 
 def _as_numba(run: Any, arguments: Sequence[Any]) -> Any:
