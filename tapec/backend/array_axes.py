@@ -69,7 +69,7 @@ class IndexSum:
         return f"{text} {'+' if self.number > 0 else '-'} {abs(self.number)}" if self.number else text
 
 
-class Axes:
+class ArrayAxes:
     """Questions about the loops of one function."""
 
     def __init__(self, function: Function) -> None:
