@@ -202,8 +202,16 @@ class ArrayAxes:
             places = {self.place(sub) for sub in subs}
             only = next(iter(places)) if len(places) == 1 else None
             if only is not None and [name for name in only.names if name in inside] == [loop.var]:
-                return True
+                return self._counts_up(loop, only)
         return False
+
+    def _counts_up(self, loop: For, sub: IndexSum) -> bool:
+        """Whether a subscript is never below zero, where it would stand for an element at the end."""
+        first = self.place(loop.start if loop.step == Const(1) else loop.stop)
+        rest = sub.minus(IndexSum((loop.var,)))
+        if first is None or rest is None:
+            return False
+        return self.is_extent(first.plus(rest).plus(IndexSum((), int(loop.step != Const(1)))))
 
     def _reduction(self, name: str, body: list[Stmt]) -> str | None:
         """The operation by which iterations gather a value that nothing else in them reads."""

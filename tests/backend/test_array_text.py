@@ -216,6 +216,15 @@ PROGRAMS = {
             a3[i] = y
         return a3
         """),
+    "the last element stands for the one before the first": (None, """
+        nl = nr + 1
+        for i in range(nl):
+            k = i - 1
+            u = a[k]
+            v = u * x
+            a[k] = v
+        return a
+        """),
     "elements in a branch": (None, """
         a3 = np.zeros(nr)
         for i in range(nr):
@@ -228,6 +237,9 @@ PROGRAMS = {
         """),
 }  # fmt: skip
 
+# of programs that do not take every size
+SIZES = {"a diagonal": ((3, 5),), "the last element stands for the one before the first": ((4, 3), (1, 1))}
+
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_numbers_are_those_of_the_loops(name):
@@ -236,7 +248,7 @@ def test_numbers_are_those_of_the_loops(name):
     made = whole_arrays(core)
     assert made.iterations == iterations, made.text
     over_arrays = loaded("f", made.text, {})
-    for rows, columns in ((4, 3), (1, 1), (0, 2)) if name != "a diagonal" else ((3, 5),):
+    for rows, columns in SIZES.get(name, ((4, 3), (1, 1), (0, 2))):
         wanted = run(core, arguments(rows, columns))
         found = over_arrays(*arguments(rows, columns))
         found = found if isinstance(found, tuple) else (found,)
