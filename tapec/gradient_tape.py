@@ -54,8 +54,8 @@ class GradientTape:
 
     persistent                whether `gradient` may be called more than once
     watch_accessed_variables  whether trainable variables are watched when they are read
-    jit                       True or False to force or forbid compilation; by default small
-                              derivatives run as Python the first time
+    jit                       True or False to force or forbid compilation; by default derivatives
+                              run as Python until compilation pays
     options                   as for `tapec.grad`, but for memory
     raises                    UsageError for other options, or other values of those
 
