@@ -20,5 +20,6 @@
 | arrays that are copied into larger ones when they are full | `array_growth.py` |
 | names that stand for arrays of several extents | `varying_extents.py` |
 | whether the examples of a batch are independent | `batch_independence.py`, `batch_extents.py` |
+| the one extent of all arrays that a variable may stand for | `merged_extents.py` |
 | which statements draw random numbers | `random_draws.py` |
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.aliases import as_large
+from tapec.analyses.merged_extents import EqualExtents
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.syntax.core import Assign, Block, Const, Expr, Function, Name, Op, Stmt, map_blocks
 from tapec.syntax.types import Array
@@ -39,6 +40,7 @@ class BatchExtents:
 
     def __init__(self, function: Function, sources: tuple[str, ...], scopes: Scopes) -> None:
         self.types, self.sources, self.scopes = function.types, sources, scopes
+        self.equal = EqualExtents(function.types, scopes)
 
     def rank(self, array: str) -> int:
         type_ = self.types[array]
@@ -62,7 +64,7 @@ class BatchExtents:
 
     def extent_of(self, array: str, axis: int) -> Expr | None:
         if self.scopes.merged(array):
-            return None
+            return self.equal.extent(array, axis)
         match self.definition(array):
             case Op(fn="empty" | "zeros", args=(_, *sizes)):
                 return self.extent(sizes[axis])

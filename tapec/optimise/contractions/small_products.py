@@ -29,9 +29,9 @@ from collections.abc import Iterable, Iterator
 
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
+from tapec.analyses.merged_extents import EqualExtents
 from tapec.optimise import costs
 from tapec.optimise.rewriter import Rewriter
-from tapec.optimise.shapes.equal_extents import EqualExtents
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -73,7 +73,7 @@ class Products(Rewriter):
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.definitions = {stmt.target: stmt.value for stmt in made if counts[stmt.target] == 1}
-        self.extents = EqualExtents(function, facts(function).scopes)
+        self.extents = EqualExtents(function.types, facts(function).scopes)
         self.params = {name for name in function.params if not counts[name]}
         # the names that the innermost loop around a statement sets; None where there is none
         self.changed: set[str] | None = None

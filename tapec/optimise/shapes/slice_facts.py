@@ -13,9 +13,9 @@ from functools import cached_property
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.dependence import Affine
 from tapec.analyses.facts import facts
+from tapec.analyses.merged_extents import EqualExtents
 from tapec.analyses.scopes import Scope
 from tapec.optimise.name_origins import Fresh
-from tapec.optimise.shapes.equal_extents import EqualExtents
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -104,7 +104,7 @@ class SliceFacts:
     def __init__(self, function: Function) -> None:
         self.scopes = facts(function).scopes
         self.dependence = facts(function).dependence
-        self.same = EqualExtents(function, self.scopes)
+        self.same = EqualExtents(function.types, self.scopes)
         self.fresh = Fresh(function.types)
         # extents of parameters that are those of others
         self.equal: dict[Expr, Expr] = {}
