@@ -20,6 +20,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tapec.errors import UnsupportedType
+from tapec.frontend.structures import sparse_classes
 
 _LEAVES = (bool, int, float, complex, np.generic, types.NoneType)
 _FIXED = (str, enum.Enum, type, np.dtype, np.ufunc, functools.partial, Dispatcher, types.ModuleType)
@@ -46,6 +47,8 @@ def is_object(value: Any) -> bool:
 
 def plain(value: Any, label: str, item: Any) -> Any:
     """The named tuple that stands for an object; `item(value, label)` converts what it holds."""
+    if (sparse := sparse_classes.class_of(value)) is not None:
+        return sparse_classes.stand_in(sparse)(*sparse_classes.held(value))
     around = _around.__dict__.setdefault("objects", set())
     if id(value) in around:
         # an attribute of one of its own attributes: nothing stands for it there
@@ -83,6 +86,8 @@ def _converted(value: Any, label: str, item: Any) -> Any:
 
 def like(original: Any, found: Any, item: Any) -> Any:
     """A copy of an object with what `found`, its named tuple, has; `item(original, found)` converts back."""
+    if sparse_classes.class_of(original) is not None:
+        return sparse_classes.joined(original, found)
     made = object.__new__(type(original))
     gradients = {
         name: item(getattr(original, name), one) for name, one in zip(type(found).object_names, found, strict=True)

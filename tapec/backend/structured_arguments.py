@@ -15,7 +15,7 @@ import numpy as np
 from tapec.backend import object_arguments, packing
 from tapec.backend.known_arguments import canonical, is_known
 from tapec.errors import UnsupportedType, UsageError
-from tapec.frontend.structures import derived_classes
+from tapec.frontend.structures import derived_classes, sparse_classes
 from tapec_runtime.variables import Variable
 
 # the commonest types of what stays as it is, found without asking for what else a value might be
@@ -131,7 +131,7 @@ def _class_of(source: Any) -> Any:
 def matched(value: Any, pattern: Any, what: str) -> Any:
     """A tangent or cotangent with the items of its dicts in the order that those of `pattern` have.
 
-    raises  UsageError if their keys are others
+    raises  UsageError if their keys are others, or elements of sparse matrices stand elsewhere
     """
     if isinstance(pattern, dict) and isinstance(value, dict):
         if value.keys() != pattern.keys():
@@ -140,6 +140,8 @@ def matched(value: Any, pattern: Any, what: str) -> Any:
     if isinstance(pattern, tuple | list) and isinstance(value, tuple | list) and len(value) == len(pattern):
         items = [matched(one, item, what) for one, item in zip(value, pattern, strict=True)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if type(pattern) not in LEAVES and sparse_classes.class_of(pattern) is not None:
+        sparse_classes.check_places(value, pattern, what)
     return value
 
 
@@ -164,6 +166,8 @@ def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:
         return found
     items = [_blocks_like(item, sources) for item in found]
     made = type(found)(*items) if hasattr(found, "_fields") else tuple(items)
+    if hasattr(type(found), "sparse"):
+        return sparse_classes.joined(sources.get(type(found)), found)
     source = sources.get(type(found))
     if source is None or isinstance(source, tuple):
         return made
