@@ -42,7 +42,7 @@ from tapec.rules.fourier_rules import (
     real_inverse_adjoint,
     real_inverse_tangent,
 )
-from tapec.rules.sparse_matrices import sparse_solved_adjoint, sparse_solved_tangent
+from tapec.rules.scipy_sparse import sparse_solved_adjoint, sparse_solved_tangent
 from tapec.rules.svd_and_qr import (
     over_gaps,
     thin_qr_adjoint,

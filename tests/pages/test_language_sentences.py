@@ -15,6 +15,8 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import spsolve
 
 import tapec
 
@@ -93,6 +95,19 @@ def containers(x, t, pair, weights, p):
 @row("objects of classes with source", Layer(0.3, np.tanh))
 def objects(x, layer):
     return np.sum(layer(x)) + layer.twice
+
+
+@row(
+    "matrices of `scipy.sparse`: csr, csc and coo",
+    sp.csr_array(np.eye(3)),
+    sp.csc_matrix(np.eye(3)),
+    sp.coo_array(np.eye(3)),
+)
+def sparse_matrices(x, A, B, C):
+    places = np.arange(3)
+    made = sp.coo_array((x, (places, places)), shape=(3, 3)).tocsr() * 2.0 / x[0]
+    systems = np.sum(spsolve(B, x)) + np.sum(made.multiply(x).tocsc().diagonal()) + C.toarray()[0, 0] * C.trace()
+    return np.sum(A @ x) + np.sum(x @ B) + np.sum(C.T @ x) + A.sum() * B.mean() + A.data[0] * systems
 
 
 @row("strings", "fast")

@@ -8,7 +8,7 @@ from typing import Any
 from tapec.errors import UnsupportedFunction, UnsupportedType
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
-from tapec.frontend.evaluator.values import Lst, Record, Tup, Value, describe, number
+from tapec.frontend.evaluator.values import NONE, Lst, Record, Tup, Value, describe, number
 from tapec.frontend.library.argument_checks import in_order
 from tapec.frontend.structures.sparse_classes import classes, stand_in
 from tapec.frontend.structures.sparse_matrices import Matrix, is_sparse
@@ -35,7 +35,7 @@ def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Valu
 
 def _constructed(ev: Evaluator, cls: Any, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`csr_array((data, indices, indptr), shape=...)`, `coo_array((data, (row, column)), shape=...)`."""
-    given, shape = in_order(ev, ("arg1", "shape"), cls.__name__, args, kwargs, node, needed=1)
+    given, shape = in_order(ev, ("arg1", "shape"), cls.__name__, args, kwargs, node, needed=1, gaps={"shape": NONE})
     made = stand_in(cls)
     if isinstance(given, Record) and is_sparse(given):
         found = Matrix(ev, given, node)

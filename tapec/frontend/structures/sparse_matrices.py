@@ -1,6 +1,6 @@
 """Matrices of `scipy.sparse`: what operators, attributes and methods make of them.
 
-Such a matrix is a `Record`: its numbers, what says where they stand, and its extents.  `rules/sparse_matrices.py` has
+Such a matrix is a `Record`: its numbers, what says where they stand, and its extents.  `rules/scipy_sparse.py` has
 the loops.  What it is differentiated by are its numbers alone.
 """
 
@@ -30,7 +30,7 @@ from tapec.frontend.evaluator.values import (
     static_int,
 )
 from tapec.frontend.structures.sparse_classes import HELD, class_of, classes, stand_in
-from tapec.rules import sparse_matrices as loops
+from tapec.rules import scipy_sparse as loops
 from tapec.syntax.types import Array
 
 _TURNED = {"csr": "csc", "csc": "csr", "coo": "coo"}

@@ -240,6 +240,10 @@ def test_in_tapes() -> None:
 def test_a_tangent_has_the_same_structure() -> None:
     with pytest.raises(tapec.errors.UsageError, match="other places"):
         tapec.jvp(lambda A: A.sum(), (matrix("csr_array"),), (matrix("csr_array")[::-1],))
+    with pytest.raises(tapec.errors.UsageError, match="other places"):
+        tapec.jvp_fun(lambda A: A.sum())(matrix("csr_array"), matrix("csr_array")[::-1])
+    with pytest.raises(tapec.errors.UsageError, match="other places"):
+        tapec.vjp_fun(lambda A: A * 2.0)(matrix("csr_array"), matrix("csr_array")[::-1])
 
 
 @pytest.mark.parametrize(
