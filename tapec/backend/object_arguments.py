@@ -20,7 +20,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tapec.errors import UnsupportedType
-from tapec.frontend.structures import sparse_classes
+from tapec.frontend.structures import jitclasses, sparse_classes
 
 _LEAVES = (bool, int, float, complex, np.generic, types.NoneType)
 _FIXED = (str, enum.Enum, type, np.dtype, np.ufunc, functools.partial, Dispatcher, types.ModuleType)
@@ -32,10 +32,12 @@ _numbers: dict[str, Iterator[int]] = {}
 
 
 def is_object(value: Any) -> bool:
-    """Whether `value` is an object of a class with source, or of a dataclass, that finds attributes as usual."""
+    """Whether `value` is of a class with source, a dataclass or a jitclass, and finds attributes as usual."""
     cls = type(value)
     if isinstance(value, (*_LEAVES, *_FIXED, *_FUNCTIONS)) or hasattr(value, "__tapec_lower__"):
         return False
+    if jitclasses.is_object(value):
+        return True
     made_plainly: Any = cls.__new__
     read_plainly: Any = cls.__getattribute__
     if read_plainly is not object.__getattribute__ or hasattr(cls, "__getattr__"):
@@ -79,7 +81,7 @@ def _converted(value: Any, label: str, item: Any) -> Any:
             held[name] = converted
         else:
             opaque[name] = type(one).__name__ + (", which holds this object" if id(one) in _around.objects else "")
-    cls: Any = type(value)
+    cls: Any = jitclasses.class_of(value) if jitclasses.is_object(value) else type(value)
     made = _stand_in(cls, tuple(held), tuple(fixed.items()), tuple(opaque.items()))
     return made(*held.values())
 
@@ -88,7 +90,8 @@ def like(original: Any, found: Any, item: Any) -> Any:
     """A copy of an object with what `found`, its named tuple, has; `item(original, found)` converts back."""
     if sparse_classes.class_of(original) is not None:
         return sparse_classes.joined(original, found)
-    made = object.__new__(type(original))
+    # an object of a jitclass can be made by calling it alone
+    made = object.__new__(jitclasses.class_of(original) if jitclasses.is_object(original) else type(original))
     gradients = {
         name: item(getattr(original, name), one) for name, one in zip(type(found).object_names, found, strict=True)
     }
@@ -99,6 +102,8 @@ def like(original: Any, found: Any, item: Any) -> Any:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
+    if jitclasses.is_object(value):
+        return jitclasses.attributes(value)
     if dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {**fields, **getattr(value, "__dict__", {})}

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba.typed import Dict as TypedDict
+from numba.typed import List as TypedList
 
 from tapec.backend import object_arguments, packing
 from tapec.backend.known_arguments import canonical, is_known
@@ -43,11 +45,11 @@ def _plain(value: Any, label: str) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return _with_known(type(value), value, label)
     derived_classes.check(value, f"`{label}`")
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | TypedList):
         return _with_known(None, value, label)
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+    if isinstance(value, dict | TypedDict) and all(isinstance(key, str) for key in value):
         return _with_known(_mapping(tuple(value)), value.values(), label)
-    if isinstance(value, dict | set | frozenset):
+    if isinstance(value, dict | TypedDict | set | frozenset):
         raise UnsupportedType(
             f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
             hint="pass a tuple, a dataclass, or a dict with strings as keys",
@@ -75,18 +77,18 @@ def _class_with_known(cls: Any, count: int, known: tuple[tuple[int, Any], ...]) 
 
 
 def like(original: Any, found: Any) -> Any:
-    """A gradient by `plain(original)`, in the structure of `original`."""
+    """A gradient by `plain(original)`, in the structure of `original`; of a typed list or dict a plain one."""
     if type(original) in LEAVES:
         return found
     if hasattr(type(found), "packed"):
         items = packing.unpacked(original, found, plain, like)
-        return items if isinstance(original, list) else tuple(items)
-    if isinstance(original, list):
+        return items if isinstance(original, list | TypedList) else tuple(items)
+    if isinstance(original, list | TypedList):
         return [like(item, inner) for item, inner in zip(original, found, strict=True)]
     if isinstance(original, tuple):
         items = [like(item, inner) for item, inner in zip(original, found, strict=True)]
         return type(original)(*items) if hasattr(original, "_fields") else tuple(items)
-    if isinstance(original, dict):
+    if isinstance(original, dict | TypedDict):
         return {key: like(item, inner) for (key, item), inner in zip(original.items(), found, strict=True)}
     return object_arguments.like(original, found, like) if object_arguments.is_object(original) else found
 

@@ -209,7 +209,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
             UnsupportedFunction,
             f"cannot differentiate code that makes a `{title}`, which is a jitclass",
             node,
-            hint="use a named tuple or a dataclass, and functions of it",
+            hint="pass it as an argument, or use a named tuple",
         )
     if ev.live is not None and isinstance(obj, type):
         made = ev.live.construct(obj, args, kwargs, node)
