@@ -35,7 +35,7 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | results without derivative | `arrays_inert.py` |
 | what these share; functions that lowering calls for syntax | `arrays_common.py`, `internal.py` |
 | SciPy: integrals, images, signals | `scipy_integrate.py`, `scipy_ndimage.py`, `scipy_signal.py` |
-| SciPy: sparse matrices | `scipy_sparse.py` |
+| SciPy: sparse matrices; polynomials between points | `scipy_sparse.py`, `scipy_interpolate.py` |
 | SciPy: distributions; functions of other parts | `scipy_stats.py`, `scipy_functions.py` |
 """
 

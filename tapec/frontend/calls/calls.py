@@ -53,6 +53,7 @@ from tapec.frontend.library import (
     argument_checks,
     complex_calls,
     distributions,
+    interpolators,
     sparse_calls,
     ufuncs,
 )
@@ -187,7 +188,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         if getattr(obj, "__module__", None) == "math":
             python_errors.check(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
-    for own in (distributions.call, sparse_calls.call):
+    for own in (distributions.call, interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:
             return found
     if library is not None:
