@@ -1,9 +1,13 @@
-"""Matrices of `scipy.sparse`: what is refused."""
+"""Objects of SciPy and Numba, such as sparse matrices and jitclasses: what is refused."""
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import scipy.sparse as sp
+import scipy.stats as st
+from numba.experimental import jitclass
+from scipy.interpolate import CubicSpline
 from scipy.sparse.linalg import spsolve
 
 import tapec
@@ -12,7 +16,17 @@ from tests.errors import Refusals
 cases = Refusals()
 refused, misuse = cases.refused, cases.misuse
 MATRIX = sp.csr_array(np.array([[1.0, 0.0], [2.0, 3.0]]))
+CURVES = CubicSpline(np.arange(4.0), np.eye(4))
 BLOCKS = sp.bsr_array(np.eye(2))
+
+
+@jitclass([("scale", numba.float64)])
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+
+
+SCALED = Scaled(2.0)
 
 
 @refused(MATRIX)
@@ -69,3 +83,18 @@ def tangent_in_other_places():
 @refused(MATRIX)
 def tangent_in_places_of_its_own(a):
     return tapec.jvp(lambda b: b.sum(), (a,), (a.copy(),))[1]
+
+
+@refused(1.0)
+def spline_of_curves(x):
+    return CURVES(x)[0]
+
+
+@refused(1.0)
+def jitclass_from_outside(x):
+    return x * SCALED.scale
+
+
+@refused(1.0)
+def frozen_distribution(x):
+    return st.skewnorm(x).logpdf(1.0)
