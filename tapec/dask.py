@@ -16,11 +16,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, Unpack
 
+import cloudpickle
 import dask
 import dask.array as da
+import numpy as np
 
 from tapec import api
 from tapec.bridge import by_position, mapped, positions
@@ -35,11 +38,13 @@ def value_and_grad(f: Callable[..., Any], wrt: Any = 0, **options: Unpack[Keywor
     wrt      position or name of a parameter, or a tuple of those: of arguments that are no Dask arrays
     options  as for `tapec.grad`
     returns  a function of the same arguments.  Dask arrays are divided along their first axis, along which they all
-             have the same chunks, and `f` gets one chunk of each; others are the same for all chunks.  The result is a
-             tuple (value, gradient) as that of `tapec.value_and_grad`: it is computed at once, by the scheduler that
-             Dask has, so by the workers of a `distributed.Client` if there is one.  Values and gradients are added in
-             a tree that depends on the number of chunks alone: the same bits on any number of workers
-    raises   ValueError  for chunks that do not fit, and for arrays without chunks;
+             have the same chunks, and `f` gets one chunk of each; others are the same for all chunks.  `f` returns the
+             sum over the rows of a chunk, not their mean: results are added.  The result is (value, gradient), as
+             `tapec.value_and_grad` has it.  It is computed at once, by the scheduler that Dask has: the workers of a
+             `distributed.Client` if there is one.  Values and gradients are added in a tree that depends on the number
+             of chunks alone: the same bits on any number of workers
+    raises   ValueError  for chunks that do not fit, for arrays without chunks, and for a NumPy array with a row for
+                         each row of the Dask arrays, all of which every chunk would get;
              UsageError  where `wrt` names a Dask array, or no argument is one;
              TapecError  (see tapec.errors) from the workers
 
@@ -74,7 +79,7 @@ class ChunkedDerivative:
         # what all chunks share is one task, not a part of each
         shared = [None if k in blocks else dask.delayed(one, traverse=False) for k, one in enumerate(arguments)]
         derivative = functools.partial(self.derivative, **by_name) if by_name else self.derivative
-        run = dask.delayed(derivative, traverse=False)
+        run = dask.delayed(_Kept(derivative), traverse=False)
         count = len(next(iter(blocks.values())))
         parts = [
             run(*(blocks[k][chunk] if k in blocks else one for k, one in enumerate(shared))) for chunk in range(count)
@@ -93,21 +98,58 @@ class ChunkedDerivative:
             if not isinstance(argument, da.Array):
                 continue
             if k in self._by:
-                raise UsageError(f"argument {k} is a Dask array: no gradient is taken by what is divided into chunks")
+                hint = "give it as a NumPy array: `.compute()`"
+                raise UsageError(f"no gradient is taken by {self._label(k)}: it is a Dask array", hint=hint)
             if argument.ndim == 0 or any(n != 1 for n in argument.numblocks[1:]):
-                raise ValueError(f"argument {k} has chunks along other axes than the first: call x.rechunk({{1: -1}})")
+                why = "has chunks along other axes than the first: call `.rechunk({1: -1})`"
+                raise ValueError(f"{self._label(k)} {why}")
             chunks[k] = argument.chunks[0]
             found[k] = list(argument.to_delayed().ravel())
         if not found:
             raise UsageError("no argument is a Dask array", hint="call tapec.value_and_grad")
         first, *others = chunks.items()
+        one = self._label(first[0])
         for k, own in others:
             if own != first[1] and not _unknown(own, first[1]):
-                raise ValueError(f"arguments {first[0]} and {k} have different chunks: {first[1]} and {own}")
+                text = f"{one} and {self._label(k)} have different chunks, {first[1]} and {own}"
+                raise ValueError(f"{text}: call `.rechunk` of one with `.chunks[0]` of the other")
+        for k, argument in enumerate(arguments):
+            alike = isinstance(argument, np.ndarray) and argument.shape[:1] == (sum(first[1]),)
+            if alike and k not in self._by and len(first[1]) > 1:
+                text = f"{self._label(k)} has as many rows as {one}, but no chunks: each chunk would get all of it"
+                own, other = self._label(k, "..."), self._label(first[0], "...")
+                take = f"write `da.from_array({own}, chunks={other}.chunks[0])`"
+                raise ValueError(f"{text}; {take}, or `dask.delayed({own})` if that is meant")
         return found
+
+    def _label(self, position: int, unknown: str = "") -> str:
+        """The name of a parameter, or its number."""
+        try:
+            names = list(inspect.signature(self.f).parameters)
+        except (TypeError, ValueError):
+            names = []
+        return names[position] if position < len(names) else unknown or f"argument {position}"
 
     def __reduce__(self) -> Any:
         return functools.partial(ChunkedDerivative, **self.options), (self.f, self.wrt)
+
+
+class _Kept:
+    """A derivative that a process keeps which unpickles it: it would be compiled again for each chunk."""
+
+    def __init__(self, derivative: Any) -> None:
+        self.derivative = derivative
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.derivative(*arguments)
+
+    def __reduce__(self) -> Any:
+        return _kept, (cloudpickle.dumps(self.derivative),)
+
+
+@functools.lru_cache(maxsize=32)
+def _kept(pickled: bytes) -> _Kept:
+    return _Kept(cloudpickle.loads(pickled))
 
 
 def _unknown(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

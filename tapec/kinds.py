@@ -18,7 +18,7 @@ from tapec.frontend.evaluator.evaluator import RESERVED
 from tapec.frontend.evaluator.values import Tup
 from tapec.frontend.lower import Lowered
 from tapec.frontend.source.function_source import parameters
-from tapec.optimise import alone_for, prepare, program_versions
+from tapec.optimise import alone_for, prepare, prepare_in_order, program_versions
 from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
@@ -99,6 +99,8 @@ class Derivation:
         """A function as the transforms take it."""
         if self.options.fast:
             function = prepare(function, self.constants)
+        elif self.options.level:
+            function = prepare_in_order(function, self.constants)
         return replace(function, strong_zero=self.options.strong_zero)
 
     def described(self, made: Function) -> Function:

@@ -55,6 +55,9 @@ def minimize(
     raises    UsageError  for `jac=`, and for methods that take no gradient;  TapecError  (see tapec.errors)
     """
     _refuse_jac(keywords)
+    if "wrt" in keywords or any(map(np.ndim, x0 if isinstance(x0, tuple) else ())):
+        hint = "write a function of one vector that hands its parts on, `lambda z, *data: f(z[:2], z[2:], *data)`"
+        raise UsageError("SciPy minimises by one vector", hint=hint)
     name = method.lower() if isinstance(method, str) else ""
     if name in _WITHOUT_GRADIENT:
         raise UsageError(f"the method {method!r} takes no gradient", hint="call scipy.optimize.minimize")

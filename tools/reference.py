@@ -25,7 +25,8 @@ HEADER = """\
 
 Every public name of `tapec`. `python -m tools.reference` writes this page from the docstrings, which `help` shows, too.
 The keywords that most functions take are on the page of [options](options.md), the errors on that of
-[errors](errors.md).
+[errors](errors.md).  The functions of `tapec.scipy`, `tapec.torch` and the other bridges are on the page of
+[bridges](bridges.md); `help(tapec.scipy.minimize)` and the like say more.
 """
 
 # subject, what it is for, and its names; `page` proves that none is left out

@@ -27,6 +27,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    walk,
 )
 from tapec.syntax.custom_rule import Custom, Opaque
 
@@ -243,7 +244,7 @@ class _Writer:
             self.lines.append(INDENT * depth + "pass")
         self.trace(self.open[-1] if self.open else None)
         for stmt in block:
-            quoted = self.cite(stmt.span)
+            quoted = self.cite(stmt)
             place = len(self.lines)
             self.open.append(stmt.span)
             self.statement(stmt, depth)
@@ -258,9 +259,14 @@ class _Writer:
         """Note where the lines since the last call come from."""
         self.origins += [span] * (len(self.lines) - len(self.origins))
 
-    def cite(self, span: Span | None) -> str:
+    def cite(self, stmt: Stmt) -> str:
         """The user's line, if it is to be quoted: once for a run of statements, and not inside itself."""
+        span = stmt.span
         if not self.quote or span is None or not span.text.strip():
+            return ""
+        begins_loop = span.text.lstrip().startswith(("for ", "while "))
+        if begins_loop and not any(isinstance(inner, For | Loop) for inner in walk((stmt,))):
+            # what a loop starts from, and what is kept of it
             return ""
         here = (span.file, span.line)
         if here == self.last or any(one is not None and (one.file, one.line) == here for one in self.open):

@@ -40,7 +40,7 @@ def _words(note: ExplainedLine) -> Iterator[tuple[str, str]]:
         if first == "stored":
             yield "stored", "kept"
         elif first in ("computed again", "run again"):
-            yield "again", "again"
+            yield first, "again"
     elif note.by == "immediate_reversal":
         yield first, "good" if first == "fused" else "bad"
     elif note.by == "vector_report":
@@ -48,7 +48,7 @@ def _words(note: ExplainedLine) -> Iterator[tuple[str, str]]:
         scalar = "may not" in note.what
         yield f"{sweep}{'no vectors' if scalar else 'vectors'}", "bad" if scalar else "good"
     elif note.by == "scalar_replacement":
-        yield "numbers", "good"
+        yield "became numbers", "good"
     elif note.what == "runs on threads":
         yield "threads", "good"
 

@@ -22,6 +22,7 @@ from tapec.frontend.source.function_source import parameters, source_of
 from tapec.frontend.structures.merging import leaves
 from tapec.remarks import Named, Remark
 from tapec.syntax.core import Assign, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, blocks, changed, walk, writes
+from tapec.syntax.renaming import OF_USERS
 from tapec.syntax.types import Array
 
 _SHORT = 60
@@ -67,10 +68,10 @@ class Wording:
 
     def leaves(self, value: Any) -> Iterator[str]:
         """The names of core that a variable's value consists of."""
-        heap = self.program.lowered.heap
+        heap, names = self.program.lowered.heap, self.program.lowered.users_names
         for _, leaf in leaves(heap.get(value) if isinstance(value, Lst) else value):
             if isinstance(leaf.atom, Name):
-                yield leaf.atom.id
+                yield names.get(leaf.atom.id, leaf.atom.id)
 
     # places and names
 
@@ -307,7 +308,7 @@ def base_names(name: str) -> list[str]:
     found = [name]
     while (shorter := re.sub(r"_\d+$", "", found[-1])) != found[-1]:
         found.append(shorter)
-    return found
+    return found + [OF_USERS[name] for name in found if name in OF_USERS]
 
 
 def targets(line: str) -> list[str]:

@@ -35,6 +35,7 @@ from tapec.frontend.operations.registered_derivatives import registered
 from tapec.frontend.source.function_source import source_of
 from tapec.frontend.structures import named_tuples
 from tapec.syntax.core import Atom, Block, Function, Name, Return, changed, walk
+from tapec.syntax.renaming import USERS_OWN, renamed
 from tapec.syntax.types import Array
 
 
@@ -52,6 +53,7 @@ class Lowered:
     bindings            what the user's variables are given, by the place of the assignment
     heap                what lists hold in the end
     seen                attributes of objects from outside that were read: owner, name and value
+    users_names         names in `function` of values that `bindings` and `heap` have under the compiler's
     may_broadcast       whether operands of expressions in loops may have to be broadcast
     extents_may_change  whether arrays that loops set anew may change their extents
     boundscheck         whether a function is reached whose decorator asks for checks of bounds
@@ -67,6 +69,7 @@ class Lowered:
     bindings: dict[tuple[Span | None, str], Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
     seen: tuple[tuple[Any, str, Any], ...] = ()
+    users_names: dict[str, str] = field(default_factory=dict)
     may_broadcast: bool = False
     extents_may_change: bool = False
     boundscheck: bool = False
@@ -124,7 +127,8 @@ def lower(
             whole = ev.fresh(label)
             re, im = (parameter(f"{whole}_{part}", given.re) for part in ("re", "im"))
             return complex_arithmetic.joined(ev, re, im) if given.is_array else Complex(re, im)
-        ident = ev.define(label, given)
+        ident = ev.fresh(label)
+        ev.types[ident] = given
         params.append(ident)
         if isinstance(given, Array):
             ev.roots[ident] = frozenset({ident})
@@ -156,15 +160,32 @@ def lower(
     body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
     body, callees = finished(ev.callees, body)
     body = refuse_shared(ev, tuple(params), body)
+    users = _users_names(ev)
+    for old, new in users.items():
+        ev.types[new] = ev.types.pop(old)
+    body = renamed(body, users)
+    roots = {
+        users.get(array, array): frozenset(users.get(root, root) for root in found) for array, found in ev.roots.items()
+    }
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
     functions = tuple(ev.functions)
     seen = tuple((owner, name, value) for (_, name), (owner, value) in ev.seen.items())
     return Lowered(
-        *(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen),
+        *(core, structure, ev.constants, roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen, users),
         may_broadcast=ev.may_broadcast,
         extents_may_change=ev.extents_may_change,
         boundscheck=ev.boundscheck,
     )
+
+
+def _users_names(ev: Evaluator) -> dict[str, str]:
+    """What values that lowering named are called after the variables of the user's that are given them first."""
+    names: dict[str, str] = {}
+    for (_, ident), value in ev.bindings.items():
+        atom = value.atom if isinstance(value, Sym) else None
+        if isinstance(atom, Name) and atom.id in ev.temporary and atom.id in ev.types and atom.id not in names:
+            names[atom.id] = ev.fresh(USERS_OWN.get(ident, ident))
+    return names
 
 
 def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:

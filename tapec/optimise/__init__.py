@@ -37,6 +37,7 @@ from tapec.optimise.passes import (
     CLEAN,
     FILLED,
     GENERATED,
+    IN_ORDER,
     IN_PLACE,
     ON_STACK,
     ON_THREADS,
@@ -78,6 +79,11 @@ def _unheard(passes: tuple[Pass, ...], function: Function, constants: frozenset[
 def prepare(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """Rewrite a program so that its derivative is faster, in single assignment, as the transforms expect."""
     return step(to_ssa, _run(PREPARE, function, constants), constants)
+
+
+def prepare_in_order(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """Rewrite a program so that its derivative is shorter, in its order, in single assignment."""
+    return step(to_ssa, _unheard(IN_ORDER, function, constants), constants)
 
 
 def program_versions(

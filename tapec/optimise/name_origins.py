@@ -11,15 +11,15 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from tapec.syntax.core import For, Function, walk, writes
+from tapec.syntax.core import Function, walk
+from tapec.syntax.renaming import OF_USERS, TEMPORARIES
 from tapec.syntax.types import Type
 
-_SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")
+_SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set|carried))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
 _ADJOINT = re.compile(r"_(?:bar|dot)(?:_parts|_\d+)*$")
+_EXTENT = re.compile(r"_n\d+$")
 _WORD = re.compile(r"[^\W\d]\w*")
-# names that the compiler gives to temporaries: the user's only where the user's line has them
-_GENERIC = frozenset({"t", "n"})
 
 
 class Vocabulary:
@@ -29,12 +29,7 @@ class Vocabulary:
         texts = {stmt.span.text for stmt in walk(function.body) if stmt.span is not None}
         self.words = set(function.params).union(*map(_words, texts))
         self._stems: dict[str, str] = {}
-        self._own = set(function.params)
-        for stmt in walk(function.body):
-            for name in writes(stmt):
-                stem = self._plain(name)
-                if stem in _GENERIC and stmt.span is not None and _sets(isinstance(stmt, For), stem, stmt.span.text):
-                    self._own.add(name)
+        self._params = frozenset(function.params)
 
     def split(self, name: str) -> tuple[str, str]:
         """A name as what it stands for and a suffix such as `_bar`, which may be empty."""
@@ -45,15 +40,27 @@ class Vocabulary:
     def stem(self, name: str) -> str:
         """What versions of one variable have in common: `mid_bar` for `mid_2_bar_1`."""
         core, suffix = self.split(name)
-        return self._plain(core) + suffix
+        plain = self._plain(core)
+        return OF_USERS.get(plain, plain) + suffix
 
     def is_users(self, name: str) -> bool:
         """Whether a name is a variable of the user's, or its adjoint."""
         core, _ = self.split(name)
         stem = self._plain(core)
-        if stem in _GENERIC:
-            return core in self._own or name in self._own
-        return stem in self.words
+        if stem in TEMPORARIES:
+            return core in self._params
+        return stem in self.words or stem in OF_USERS
+
+    def tells_more(self, name: str, other: str) -> bool:
+        """Whether a name says more of a value than another one of it: it is the user's, or not but a letter."""
+        if is_adjoint(name) or self.is_users(other):
+            return False
+        return self.is_users(name) or (self.is_temporary(other) and not self.is_temporary(name))
+
+    def is_temporary(self, name: str) -> bool:
+        """Whether a name says nothing but that it is a temporary, or an extent."""
+        plain = self._plain(name)
+        return (plain in TEMPORARIES or _EXTENT.search(plain) is not None) and not self.is_users(name)
 
     def _plain(self, name: str) -> str:
         found = self._stems.get(name)
@@ -67,14 +74,6 @@ class Vocabulary:
 def _words(line: str) -> frozenset[str]:
     """The identifiers of a line of the user's: each pass reads the same lines."""
     return frozenset(_WORD.findall(line)).difference(keyword.kwlist)
-
-
-@lru_cache(4096)
-def _sets(counted: bool, stem: str, line: str) -> bool:
-    """Whether a line of the user's, of a loop that is `counted` or another statement, seems to assign a name."""
-    if counted:
-        return re.search(rf"\bfor\b.*\b{stem}\b.*\bin\b", line) is not None
-    return re.search(rf"\b{stem}\b\s*(?:,.*)?(?:[-+*/%|&^@]|//|\*\*)?=(?!=)", line) is not None
 
 
 @lru_cache(4096)

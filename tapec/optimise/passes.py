@@ -162,6 +162,20 @@ PREPARE: tuple[Pass, ...] = (
     reuse_dead_buffers,
     move_breaks_last,
 )
+# of these, what changes nothing but extents and loads: for programs whose derivatives are in their order
+IN_ORDER: tuple[Pass, ...] = (
+    *CLEAN,
+    fold_slice_extents,
+    extents_of_one_size,
+    demanded_extents,
+    *CLEAN,
+    fold_slice_extents,
+    *CLEAN,
+    fold_slices,
+    *CLEAN,
+    drop_redundant_loads,
+    *CLEAN,
+)
 # code as the transforms leave it
 GENERATED: tuple[Pass, ...] = (strip_marks, *CLEAN, extents_of_kept, *CLEAN)
 SPEED: tuple[Pass, ...] = (

@@ -25,6 +25,12 @@ from tapec.syntax.core import (
     substitute,
 )
 
+# the bases of the compiler's names for temporaries and extents, and what a variable of the user's is called in core
+# that has such a name
+TEMPORARIES = frozenset({"t", "size"})
+USERS_OWN = {base: f"{base}_own" for base in TEMPORARIES}
+OF_USERS = {own: base for base, own in USERS_OWN.items()}
+
 
 def renamed(block: Block, names: dict[str, str]) -> Block:
     """The block under new names, where there are such."""

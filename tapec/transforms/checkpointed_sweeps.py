@@ -158,7 +158,7 @@ class Schedule:
             slots.numbers[name] = out.let(f"{name}_saved", made, Array(type_.dtype, 1)).id
         for name in (*self.info.values, *self.info.state):
             array = self.copied(name)
-            dims = [out.let("n", Op("dim", (Name(like[name]), Const(k))), INT64) for k in range(array.ndim)]
+            dims = [out.let("size", Op("dim", (Name(like[name]), Const(k))), INT64) for k in range(array.ndim)]
             made = Op("empty", (Const(array.dtype), most, *dims))
             slots.arrays[name] = out.let(f"{name}_saved", made, Array(array.dtype, array.ndim + 1)).id
             slots.extents[name] = list(dims)
@@ -203,7 +203,7 @@ class Schedule:
         out.assign(slots.place, Op(_NEXT, (first, stop, free)))
 
     def check_shape(self, out: Emitter, name: str, extents: list[Atom]) -> None:
-        own = [out.let("n", Op("dim", (Name(name), Const(axis))), INT64) for axis in range(len(extents))]
+        own = [out.let("size", Op("dim", (Name(name), Const(axis))), INT64) for axis in range(len(extents))]
         self.check_extents(out, own, extents)
 
     def check_extents(self, out: Emitter, own: Sequence[Atom], others: Sequence[Atom]) -> None:

@@ -183,7 +183,7 @@ class _Compressed:
         out, given = self.out, self.given
         found = out.fresh("decided", INT64)
         out.assign(found, Const(0))
-        last = combined(out, "-", out.let("n", Op("dim", (given["starts"], Const(0))), INT64), Const(1))
+        last = combined(out, "-", out.let("size", Op("dim", (given["starts"], Const(0))), INT64), Const(1))
         strip, inner = Name(out.fresh("strip", INT64)), out.child()
         first = combined(inner, "*", strip, Const(self.width))
         own = self.directions(out, inner, moving, first, units)
@@ -267,7 +267,7 @@ class _Compressed:
         inner, k = out.child(), Name(out.fresh("k", INT64))
         one = inner.let("t", Op("load", (ours["traces"], k)), INT64)
         inner.assign(known, Op("or", (Name(known), inner.let("same", Op("==", (one, trace)), BOOL))))
-        size = out.let("n", Op("dim", (ours["traces"], Const(0))), INT64)
+        size = out.let("size", Op("dim", (ours["traces"], Const(0))), INT64)
         out.add(For(k.id, Const(0), size, Const(1), tuple(inner.out), span=out.span))
         inner = out.child()
         flat = self.flat(inner, given)

@@ -123,7 +123,7 @@ class Emitter:
         assert isinstance(type_, Array)
         known = extents or (None,) * type_.ndim
         own = [Op("dim", (Name(array), Const(k))) if extent is None else extent for k, extent in enumerate(known)]
-        dims = [self.let("n", extent, INT64) if isinstance(extent, Op) else extent for extent in own]
+        dims = [self.let("size", extent, INT64) if isinstance(extent, Op) else extent for extent in own]
         if type_.layout == "F" and type_.ndim > 1:
             # the same order in memory, so that the same reshapes are views
             rows = self.let("t", Op("zeros", (Const(type_.dtype), *reversed(dims))), Array(type_.dtype, type_.ndim))
@@ -136,7 +136,7 @@ class Emitter:
         """The shape of a number or array."""
         type_ = self.type_of(atom)
         rank = type_.ndim if isinstance(type_, Array) else 0
-        return [self.let("n", Op("dim", (atom, Const(axis))), INT64) for axis in range(rank)]
+        return [self.let("size", Op("dim", (atom, Const(axis))), INT64) for axis in range(rank)]
 
     def nest(self, bounds: Sequence[Atom], body: Callable[[Emitter, tuple[Atom, ...]], None]) -> None:
         """Nested loops from zero to each of the bounds."""

@@ -237,7 +237,7 @@ class Guards:
                 if (array, axis) not in self.extents:
                     known = self.ranges.extents.get((array, axis))
                     made = self.ranges.scopes.defs[known][0] if known is not None else None
-                    fresh = Assign(emitter.fresh("n", INT64), found) if made is None else made
+                    fresh = Assign(emitter.fresh("size", INT64), found) if made is None else made
                     assert isinstance(fresh, Assign)
                     self.extents[array, axis] = fresh
                 return Name(self.extents[array, axis].target)

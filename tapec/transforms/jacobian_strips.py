@@ -183,7 +183,7 @@ def combined(out: Emitter, fn: str, first: Atom, second: Atom) -> Atom:
         return first
     if (fn == "+" and first == Const(0)) or (fn == "*" and first == Const(1)):
         return second
-    return out.let("n", Op(fn, (first, second)), INT64)
+    return out.let("size", Op(fn, (first, second)), INT64)
 
 
 def product(out: Emitter, factors: Sequence[Atom]) -> Atom:
@@ -205,8 +205,8 @@ def unravelled(out: Emitter, place: Atom, shape: Sequence[Atom]) -> Index:
             found.append(Const(part))
             place = Const(whole)
         else:
-            found.append(out.let("n", Op("%", (place, extent)), INT64))
-            place = out.let("n", Op("//", (place, extent)), INT64)
+            found.append(out.let("size", Op("%", (place, extent)), INT64))
+            place = out.let("size", Op("//", (place, extent)), INT64)
     return (place, *reversed(found))
 
 

@@ -60,7 +60,7 @@ class LaneArrays(LaneLoops):
         """Tangents of zero with the shape of an array."""
         type_ = self.types[array]
         assert isinstance(type_, Array)
-        dims: list[Expr] = [emitter.let("n", Op("dim", (Name(array), Const(k))), INT64) for k in range(type_.ndim)]
+        dims: list[Expr] = [emitter.let("size", Op("dim", (Name(array), Const(k))), INT64) for k in range(type_.ndim)]
         name = name or emitter.fresh(base, Array(type_.dtype, type_.ndim + 1))
         emitter.assign(name, Op("zeros", (Const(type_.dtype), *self.extents(array, dims))))
         return name

@@ -131,7 +131,7 @@ class LanePrimitives(LaneArrays):
         assert isinstance(result, Scalar | Array)
         element = result if isinstance(result, Scalar) else result.element
         extents = {
-            axis: emitter.let("n", Op("dim", (name, Const(k))), INT64)
+            axis: emitter.let("size", Op("dim", (name, Const(k))), INT64)
             for axis, name, k in (
                 *([("i", left, 0)] if a.ndim == 2 else []),
                 ("k", left, a.ndim - 1),
@@ -171,7 +171,7 @@ class LanePrimitives(LaneArrays):
         if isinstance(type_, Scalar):
             return out.let("t", Op("load", (Name(self.buffer(dot.id, out)), lane)), type_)
         assert isinstance(type_, Array)
-        dims = [out.let("n", Op("dim", (Name(name), Const(k))), INT64) for k in range(type_.ndim)]
+        dims = [out.let("size", Op("dim", (Name(name), Const(k))), INT64) for k in range(type_.ndim)]
         made = out.let(f"{name}_dot", Op("empty", (Const(type_.dtype), *dims)), Array(type_.dtype, type_.ndim))
 
         def body(inner: Emitter, index: tuple[Atom, ...]) -> None:

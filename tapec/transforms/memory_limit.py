@@ -171,7 +171,7 @@ class _Limits:
         for name in names:
             type_ = self.function.types[name]
             assert isinstance(type_, Array)
-            dims = tuple(out.let("n", Op("dim", (Name(name), Const(k))), INT64) for k in range(type_.ndim))
+            dims = tuple(out.let("size", Op("dim", (Name(name), Const(k))), INT64) for k in range(type_.ndim))
             total = out.atom(Op("+", (total, self.product(out, dims, type_))))
         return total
 

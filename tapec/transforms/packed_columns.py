@@ -78,7 +78,7 @@ def item_of(out: Emitter, column: Column, items: str, place: Atom) -> Op:
     """An item of what is packed as a column is: the inputs, or their adjoints."""
     if isinstance(column.type, Scalar):
         return Op("load", (Name(items), place))
-    extents = [out.let("n", Op("load", (Name(one), place)), INT64) for one in column.extents]
+    extents = [out.let("size", Op("load", (Name(one), place)), INT64) for one in column.extents]
     return taken(out, items, column.starts, place, tuple(extents))
 
 

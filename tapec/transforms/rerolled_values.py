@@ -208,7 +208,7 @@ class Values:
         if whole not in self.tables:
             assert isinstance(type_, Scalar)
             self.tables[whole] = tuple(entries), self.emitter.fresh("numbers", Array(type_.dtype, 1, "C", True))
-        return head.let("n", Op("load", (Name(self.tables[whole][1]), Name(body.counter))), type_)
+        return head.let("size", Op("load", (Name(self.tables[whole][1]), Name(body.counter))), type_)
 
     def _gathered(self, values: tuple[Atom, ...], type_: Type, body: Body, head: Emitter) -> Atom:
         """Numbers that the program has before the loop, in an array."""

@@ -338,7 +338,7 @@ class _SourceSets(SetsOfValues):
         """A product of vectors and matrices: an element has the sets of a row and of a column."""
         types = self.types
         ranks = [type_.ndim for name in (first, second) if isinstance(type_ := types[name], Array)]
-        inner_extent = out.let("n", Op("dim", (Name(first), Const(ranks[0] - 1))), INT64)
+        inner_extent = out.let("size", Op("dim", (Name(first), Const(ranks[0] - 1))), INT64)
         if isinstance(types[target], Array):
             made = Name(self.zeros_like(f"{target}_set", target, out))
             out.assign(self.name_of(target), made)

@@ -78,7 +78,7 @@ def test_iterations_that_make_an_array_each_are_reversed_without_branches():
     assert [line.strip() for line in reverse.splitlines() if line.strip().startswith("if ")] == [
         "if row == 0:",
         # what the last iteration of the inner loop has left for the element behind it
-        "if 1 < n_1 - 1:",
+        "if 1 < c_size - 1:",
     ]
 
 

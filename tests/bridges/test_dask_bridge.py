@@ -17,6 +17,7 @@ import pytest
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+import cloudpickle  # noqa: E402  Dask needs it
 import dask.array as da  # noqa: E402  after the library is known to be there
 
 import tapec.dask  # noqa: E402
@@ -106,6 +107,21 @@ def test_arguments_by_name_and_extents_that_are_not_known(data):
     np.testing.assert_allclose(value, tapec.value_and_grad(loss)(w, x[y > 0], y[y > 0])[0], rtol=1e-12)
 
 
+def test_an_array_that_every_chunk_needs_whole(data):
+    w, x, y = data
+    whole = tapec.dask.value_and_grad(lambda w, x, y: np.sum(x @ w) * np.sum(y))(w, chunked(x, y)[0], dask.delayed(y))
+    np.testing.assert_allclose(whole[0], np.sum(x @ w) * np.sum(y), rtol=1e-12)
+
+
+def test_a_process_keeps_what_it_has_unpickled(data):
+    w, x, y = data
+    f = tapec.dask.value_and_grad(lambda p, x, y: np.sum((x @ p["w"] - y) ** 2))
+    sent = [cloudpickle.dumps(tapec.dask._Kept(f.derivative)) for _ in range(2)]
+    one, other = map(cloudpickle.loads, sent)
+    assert one.derivative is other.derivative
+    np.testing.assert_allclose(one({"w": w}, x, y)[0], np.sum((x @ w - y) ** 2), rtol=1e-12)
+
+
 def test_single_precision(data):
     w, x, y = (one.astype("f4") for one in data)
     _, gradient = tapec.dask.value_and_grad(loss)(w, *chunked(x, y))
@@ -116,13 +132,15 @@ def test_what_is_refused(data):
     w, x, y = data
     f = tapec.dask.value_and_grad(loss)
     xs, ys = chunked(x, y)
-    with pytest.raises(ValueError, match="different chunks"):
+    with pytest.raises(ValueError, match="x and y have different chunks"):
         f(w, xs, ys.rechunk(20))
+    with pytest.raises(ValueError, match=r"y has as many rows as x, .*`da.from_array\(y, chunks=x.chunks\[0\]\)`"):
+        f(w, xs, y)
     with pytest.raises(ValueError, match="along other axes"):
         f(w, xs.rechunk((13, 1)), ys)
     with pytest.raises(UsageError, match="no argument is a Dask array"):
         f(w, x, y)
-    with pytest.raises(UsageError, match="argument 1 is a Dask array"):
+    with pytest.raises(UsageError, match="by x: it is a Dask array"):
         tapec.dask.value_and_grad(loss, wrt="x")(w, xs, ys)
 
 

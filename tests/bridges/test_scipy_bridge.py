@@ -120,6 +120,9 @@ def test_options_of_the_compiler():
 
 
 def test_what_is_refused():
+    for wrong in ({"x0": (np.ones(2), np.ones(3))}, {"x0": np.ones(2), "wrt": (0, 1)}):
+        with pytest.raises(UsageError, match="SciPy minimises by one vector.*\n.*hands its parts on"):
+            tapec.scipy.minimize(rosenbrock, **wrong)
     with pytest.raises(UsageError, match="takes no gradient"):
         tapec.scipy.minimize(rosenbrock, [0.0, 0.0], (10.0,), method="Nelder-Mead")
     with pytest.raises(UsageError, match="takes no Jacobian"):

@@ -96,7 +96,7 @@ def test_an_element_that_only_a_branch_asks_for_proves_nothing():
 def test_the_extent_is_what_is_between_the_bounds():
     before = "\ndef f(a, n):\n    n0 = a.shape[0]\n    for j in range(n0):\n        a1 = a[j:]\n        {extent}\n"
     before += "    return n\n"
-    lines = "n_1 = a.shape[0]\n        n_2 = n_1 - j\n        n1 = max(n_2, 0)"
+    lines = "size = a.shape[0]\n        size_1 = size - j\n        n1 = max(size_1, 0)"
     check(fold_slice_extents, before.format(extent="n1 = a1.shape[0]"), before.format(extent=lines).lstrip())
 
 

@@ -104,7 +104,7 @@ def test_zeros_have_the_shape_and_the_order(out: Emitter, shape: tuple[int, int]
 
 def test_extents_that_are_known_are_not_asked_for(out: Emitter):
     out.zeros_like("zero", "b", [Const(2), None])
-    assert text(out)[0] == "n_1 = b.shape[1]"
+    assert text(out)[0] == "size = b.shape[1]"
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (0, 3), (1, 1)])

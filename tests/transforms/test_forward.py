@@ -140,7 +140,7 @@ def test_an_array_that_may_share_memory_has_a_tangent_of_its_own():
             return y
         """)
     text = printer.function(forward(core, ("a",)), False)
-    assert text.splitlines()[1:3] == ["    n = a_b.shape[0]", "    a_b_dot = np.zeros(n)"]
+    assert text.splitlines()[1:3] == ["    size = a_b.shape[0]", "    a_b_dot = np.zeros(size)"]
     for x in (0.5, -0.5):
         tangents(core, ("a", "x"), (np.ones(2), np.ones(2), x), (np.ones(2), 0.3))
 

@@ -84,7 +84,7 @@ def test_integers_are_counted_and_others_stand_in_a_table():
     assert place.of(0, 1, 2) == (Name("k"), [])
     assert place.of(7, 5, 3)[1] == ["t_1 = k * -2", "t_2 = t_1 + 7"]
     place = Place()
-    assert place.of(0, 1, 3)[1] == ["n_2 = numbers[k]"]
+    assert place.of(0, 1, 3)[1] == ["size = numbers[k]"]
     place.of(0.0, -0.0, 0.0)
     place.of(0.0, 0.0, -0.0)
     place.of(0.0, -0.0, 0.0)
@@ -117,7 +117,7 @@ def test_extents_of_packed_inputs_follow_from_the_items():
     _, head = place.of("n", "n_1", "n_2")
     assert head[-1].endswith(".shape[0]") and len(place.values.columns) == 1
     # those of other axes stand in a table
-    assert Place().of("n", "n_1", "k_B")[1] == ["n_2 = numbers[k]"]
+    assert Place().of("n", "n_1", "k_B")[1] == ["size = numbers[k]"]
 
 
 def test_numbers_that_the_program_computes_are_gathered_where_results_are_packed():

@@ -85,4 +85,4 @@ def test_empty_sets_lie_as_their_elements_do():
     out = sets.emitter.child()
     made = sets.zeros_like("v_set", "v", out)
     assert sets.types[made] == Array("int64", 2, "F")
-    assert written(sets, out)[-2:] == ["t = np.zeros((n_1, n), dtype=np.int64)", "v_set = t.T"]
+    assert written(sets, out)[-2:] == ["t = np.zeros((size_1, size), dtype=np.int64)", "v_set = t.T"]

@@ -38,7 +38,7 @@ def beside(statement: str, result: str = "x", params: str = "a, A, n, c") -> lis
     return [line.strip() for line in printer.function(program, quote=False).splitlines() if line not in own]
 
 
-ENTRY = ["n_1 = a.shape[0]", "a_bar = np.zeros(n_1)"]
+ENTRY = ["size = a.shape[0]", "a_bar = np.zeros(size)"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ ENTRY = ["n_1 = a.shape[0]", "a_bar = np.zeros(n_1)"]
             ["A_r_bar = a_bar.reshape((n, 2))", "A_t_bar = A_r_bar.T"],
         ),
         ("a_y = np.empty(n)\nt = a[1]\na_y[0] = t\nx = a_y[0]", ["a_y_bar = np.zeros(n)"]),
-        ("a_c = a.copy()\nx = a_c[0]", ["n_2 = a.shape[0]", "a_c_bar = np.zeros(n_2)"]),
+        ("a_c = a.copy()\nx = a_c[0]", ["size_1 = a.shape[0]", "a_c_bar = np.zeros(size_1)"]),
     ],
 )
 def test_beside_each_array_stands_its_shadow(statement: str, expected: list[str]):

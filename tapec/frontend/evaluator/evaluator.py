@@ -46,6 +46,7 @@ from tapec.frontend.source.refused_syntax import words
 from tapec.rules.formula import INTEGERS
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
 from tapec.syntax.custom_rule import Opaque
+from tapec.syntax.renaming import TEMPORARIES, USERS_OWN
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
 # what rewrites a program before it is differentiated; the names are those of its constants
@@ -188,7 +189,7 @@ class Evaluator(LoweringMethods):
         return name
 
     def define(self, base: str, type_: Type, temporary: bool = False) -> str:
-        name = self.fresh(base)
+        name = self.fresh(base if temporary else USERS_OWN.get(base, base))
         self.types[name] = type_
         # a trial of a loop's body has given the name back
         self.copies_of_views.pop(name, None)
@@ -309,7 +310,7 @@ class Evaluator(LoweringMethods):
             case Op(fn="cast.float64", args=(Name(id=test),)) if self.types.get(test) == BOOL:
                 # Numba has no `float` of a boolean
                 value = Op("ifelse", (Name(test), Const(1.0), Const(0.0)))
-        name = self.define(base, type_, temporary=base == "t")
+        name = self.define(base, type_, temporary=base in TEMPORARIES)
         self.emit(Assign(name, value, self.span))
         return Sym(Name(name), type_)
 

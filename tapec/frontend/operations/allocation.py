@@ -53,7 +53,7 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
         # it has two meanings now: none of the user's names may become its own
         ev.temporary.discard(other.atom.id if isinstance(other.atom, Name) else "")
     if key not in ev.dims:
-        base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "n"
+        base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "size"
         ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom
         ev.temporary.add(ev.block[-1].target)  # a user's `n = x.shape[0]` renames it
         ev.lengths.note_extent(ev.block[-1].target, *key)
@@ -80,7 +80,7 @@ def _part(ev: Evaluator, part: ExtentPart) -> Sym:
     if part.divisor == 1:
         return dim(ev, array, part.axis)
     if part.name not in ev.parts:
-        whole = ev.assign(Op("dim", (array.atom, Const(part.axis))), INT64, "n")
+        whole = ev.assign(Op("dim", (array.atom, Const(part.axis))), INT64, "size")
         ev.lengths.own_axes[id_of(whole)] = part._replace(divisor=1)
         ev.parts[part.name] = ev.op("//", whole, number(part.divisor)).atom
     return Sym(ev.parts[part.name], INT64)

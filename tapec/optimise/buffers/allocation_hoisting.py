@@ -141,7 +141,7 @@ class _Hoist:
         for dim in dims:
             assert isinstance(dim, Name | Const)
             if dim not in self.rooms and not nonnegative(dim, self):
-                room = Name(self.fresh("n", INT64))
+                room = Name(self.fresh("size", INT64))
                 self.rooms[dim] = room
                 at_least = Op("max", (dim, Const(0)))
                 self.definitions[room.id] = at_least

@@ -165,7 +165,7 @@ class _Counting:
         return True
 
     def value(self, expr: Expr) -> Name:
-        name = self.fresh("n", INT64)
+        name = self.fresh("size", INT64)
         self.stmts.append(Assign(name, expr, self.span))
         return Name(name)
 

@@ -87,6 +87,6 @@ class Borders:
         return self.number(Op(sign, (Name(value.base), Const(abs(value.offset)))), span, out)
 
     def number(self, value: Op, span: Span | None, out: list[Stmt]) -> Atom:
-        name = self.fresh("n", INT64)
+        name = self.fresh("size", INT64)
         out.append(Assign(name, value, span))
         return Name(name)

@@ -292,7 +292,7 @@ class _Change:
         return Const(sum_.number) if total is None else total
 
     def computed(self, fn: str, first: Atom, second: Atom, stmt: Assign, out: list[Stmt]) -> Name:
-        name = self.fresh("n", INT64)
+        name = self.fresh("size", INT64)
         out.append(Assign(name, Op(fn, (first, second)), stmt.span))
         return Name(name)
 

@@ -70,7 +70,7 @@ def keep_in_rows(function: Function, _constants: frozenset[str] = frozenset()) -
         before = new.setdefault(filling.key, [filling])
         count: Expr = filling.stop
         if not nonnegative(count, rows.nests):
-            count = Name(fresh("n", INT64))
+            count = Name(fresh("size", INT64))
             before[:0] = [Assign(count.id, Op("max", (filling.stop, Const(0))), filling.span)]
         before[-1:-1] = [Assign(store, Op("empty", (dtype, count, *dims)), one.made.span)]
         new[one.begun.key] = new[one.put.key] = []

@@ -317,7 +317,7 @@ class _KeptRows:
         if not isinstance(stmt, Assign) or stmt.target not in rows or not isinstance(stmt.value, Op):
             return [stmt]
         dtype, _, *sizes = stmt.value.args
-        count = self.fresh("n", INT64)
+        count = self.fresh("size", INT64)
         more = Assign(count, Op("+", (rows[stmt.target], Const(1))), stmt.span)
         return [more, replace(stmt, value=replace(stmt.value, args=(dtype, Name(count), *sizes)))]
 

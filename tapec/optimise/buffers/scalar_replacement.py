@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from tapec.analyses.facts import facts
 from tapec.optimise import costs
+from tapec.optimise.name_origins import Vocabulary
 from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
@@ -113,11 +114,13 @@ class _Scalars(Rewriter):
         super().__init__(function)
         self.shapes = shapes
         self.names: dict[tuple[str, Place], str] = {}
+        words = Vocabulary(function)
         for array, shape in shapes.items():
             type_ = self.fresh.types[array]
             assert isinstance(type_, Array)
+            stem = words.stem(array)
             for place in itertools.product(*map(range, shape)):
-                label = "_".join(map(str, (array, *place)))
+                label = stem + ("" if max(place, default=0) < 10 else "x").join(map(str, place))
                 self.names[array, place] = self.fresh(label, type_.element)
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:

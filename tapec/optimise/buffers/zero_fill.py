@@ -125,7 +125,7 @@ class _Filled(ZeroFill):
                     return []
             case _:
                 return []
-        first, var = self.fresh("n", INT64), self.fresh("i", INT64)
+        first, var = self.fresh("size", INT64), self.fresh("i", INT64)
         zero = Store(made.target, (Name(var),), Const(0.0), span=made.span)
         return [
             Assign(first, Op("max", (covered, Const(0))), made.span),

@@ -65,7 +65,7 @@ class _Few(Products):
         remark(stmt.span, "small_products", "the product is written out", why, costs.FEW_ELEMENTS)
         shapes: list[tuple[Name, ...]] = []
         for array in (left, right):
-            shapes.append(tuple(Name(self.fresh("n", INT64)) for _ in range(self.rank(array))))
+            shapes.append(tuple(Name(self.fresh("size", INT64)) for _ in range(self.rank(array))))
             for axis, extent in enumerate(shapes[-1]):
                 yield Assign(extent.id, self.asked(array, axis), stmt.span)
         one, other = shapes

@@ -150,7 +150,7 @@ class Products(Rewriter):
         other = "vector" if len(known) == 1 else "matrix"
         first = isinstance(stmt.value, Op) and stmt.value.args[0] == Name(array)
         factors = f"vector * {other}" if first else f"{other} * vector"
-        asked = self.fresh("n", INT64)
+        asked = self.fresh("size", INT64)
         yield Assign(asked, self.asked(array, 0), stmt.span)
         yield from self.compared(stmt, asked, Const(extent), factors)
 
@@ -162,7 +162,7 @@ class Products(Rewriter):
 
     def of_vectors(self, stmt: Assign, left: str, right: str) -> Iterator[Stmt]:
         """The product of two vectors as a sum, after a check of their extents."""
-        extents = [self.fresh("n", INT64) for _ in (left, right)]
+        extents = [self.fresh("size", INT64) for _ in (left, right)]
         for name, array in zip(extents, (left, right), strict=True):
             yield Assign(name, self.asked(array, 0), stmt.span)
         yield from self.compared(stmt, extents[1], Name(extents[0]), "vector * vector")
@@ -172,7 +172,7 @@ class Products(Rewriter):
         """The product of a matrix and a vector, or of a vector and a matrix, after a check of their extents."""
         assert isinstance(stmt.value, Op)
         first = stmt.value.args[0] == Name(matrix)
-        given, made, summed = (self.fresh("n", INT64) for _ in range(3))
+        given, made, summed = (self.fresh("size", INT64) for _ in range(3))
         for name, array, axis in ((given, vector, 0), (made, matrix, 1 - first), (summed, matrix, int(first))):
             yield Assign(name, self.asked(array, axis), stmt.span)
         asked, present = (summed, given) if first else (given, summed)

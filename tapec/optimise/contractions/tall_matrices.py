@@ -250,11 +250,11 @@ class _Tall:
         """The loop in both versions, and the test between them."""
         self.any = True
         span = loop.span
-        rows = Name(self.fresh("n", INT64))
+        rows = Name(self.fresh("size", INT64))
         yield Assign(rows.id, group.rows, span)
         tests: list[Name] = []
         for width in self.widths(group, loop):
-            columns, least = Name(self.fresh("n", INT64)), Name(self.fresh("n", INT64))
+            columns, least = Name(self.fresh("size", INT64)), Name(self.fresh("size", INT64))
             tests.append(Name(self.fresh("t", BOOL)))
             yield Assign(columns.id, width, span)
             yield Assign(least.id, Op("*", (Const(costs.TALL), columns)), span)

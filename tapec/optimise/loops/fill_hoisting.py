@@ -257,7 +257,7 @@ class _Fillings:
         for place, extent in enumerate(extents):
             if not isinstance(extent, Name) or self.iterations.never_negative(extent):
                 continue
-            extents[place] = Name(self.fresh("n", INT64))
+            extents[place] = Name(self.fresh("size", INT64))
             own = Name(anew.get(extent.id, extent.id))
             yield Assign(extents[place].id, Op("ifelse", (some, own, Const(0))), made.span)  # type: ignore[union-attr]
         yield from renamed((replace(made, value=Op(made.value.fn, (dtype, *extents))),), anew)

@@ -270,7 +270,7 @@ class _Functions:
         return self._let(Op("max", (stop, Const(0))), before)
 
     def _let(self, value: Op, before: list[Stmt]) -> Name:
-        name = self.fresh("n", INT64)
+        name = self.fresh("size", INT64)
         before.append(Assign(name, value))
         return Name(name)
 

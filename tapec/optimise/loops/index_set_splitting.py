@@ -113,7 +113,7 @@ class _Parts(Rewriter):
 
     def number(self, fn: str, args: tuple[Expr, ...], loop: For) -> Generator[Stmt, None, Name]:
         """A name for an integer."""
-        name = self.fresh("n", INT64)
+        name = self.fresh("size", INT64)
         yield Assign(name, Op(fn, args), loop.span)
         return Name(name)
 

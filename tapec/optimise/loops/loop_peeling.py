@@ -165,7 +165,7 @@ class _Edges(Rewriter):
 
     def number(self, value: Expr, loop: For) -> Generator[Stmt, None, Name]:
         """A name for an integer."""
-        name = self.fresh("n", INT64)
+        name = self.fresh("size", INT64)
         yield Assign(name, value, loop.span)
         return Name(name)
 

@@ -43,7 +43,7 @@ class Outside:
         """A whole number."""
         if isinstance(value, Name | Const):
             return value
-        name = self.fresh("n", INT64)
+        name = self.fresh("size", INT64)
         self._made.append(Assign(name, value, loop.span))
         return Name(name)
 

@@ -144,7 +144,7 @@ class _Demanded:
         why = "with any other number of elements its operands do not fit, which is checked when the program runs"
         about = Named(array, loop.span), place, extent
         remark(loop.span, "demanded_extents", "axis {1} of `{0}` has {2} elements", why, *about)
-        asked, differs = self.fresh("n", INT64), self.fresh("t", BOOL)
+        asked, differs = self.fresh("size", INT64), self.fresh("t", BOOL)
         check: Block = (
             Assign(asked, Op("dim", (Name(array), Const(place))), span),
             Assign(differs, Op("!=", (Name(asked), Const(extent))), span),

@@ -96,7 +96,7 @@ class _Extents:
             why = "element {2} behind it is asked for; that it is there is checked when the program runs"
             about = Named(stmt.target, stmt.span), width, index
             remark(stmt.span, "implied_extents", "`{0}` has {1} elements", why, *about)
-            extent, differs = self.fresh("n", INT64), self.fresh("t", BOOL)
+            extent, differs = self.fresh("size", INT64), self.fresh("t", BOOL)
             yield Assign(extent, Op("dim", (Name(stmt.target), Const(axis))), stmt.span)
             yield Assign(differs, Op("!=", (Name(extent), Const(width))), stmt.span)
             message = Const(f"index {index} is out of bounds")

@@ -98,11 +98,11 @@ class _Extents(SliceFacts):
         """What sets a name to the extent of a part of an axis."""
         assert part.last is not None
         if not part.is_all:
-            whole = self.fresh("n", INT64)
+            whole = self.fresh("size", INT64)
             yield Assign(whole, extent, stmt.span)
             extent = Op("-", (Name(whole), Const(part.first + part.last)))
             if not self.never_negative(part.rest):
-                left = self.fresh("n", INT64)
+                left = self.fresh("size", INT64)
                 yield Assign(left, extent, stmt.span)
                 extent = Op("max", (Name(left), Const(0)))
         yield replace(stmt, value=extent)
@@ -112,14 +112,14 @@ class _Extents(SliceFacts):
         assert part.between is not None
         upper: Atom | None = part.high
         if upper is None:
-            upper = Name(self.fresh("n", INT64))
+            upper = Name(self.fresh("size", INT64))
             yield Assign(upper.id, extent, stmt.span)
         lower: Atom = Const(part.first) if part.low is None else part.low
         if lower == Const(0):
             yield replace(stmt, value=upper)
             return
         # an allocation of so many elements may move out of the loops that tell that there are not fewer than none
-        left = self.fresh("n", INT64)
+        left = self.fresh("size", INT64)
         yield Assign(left, Op("-", (upper, lower)), stmt.span)
         yield replace(stmt, value=Op("max", (Name(left), Const(0))))
 

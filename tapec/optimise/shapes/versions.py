@@ -235,6 +235,6 @@ def flat(expr: Expr, out: list[Stmt], fresh: Fresh, whole: bool = False) -> Expr
     made = Op(expr.fn, tuple(flat(arg, out, fresh) for arg in expr.args))
     if whole:
         return made
-    name = fresh("n", INT64)
+    name = fresh("size", INT64)
     out.append(Assign(name, made))
     return Name(name)

@@ -16,6 +16,7 @@
 | `straighten.py` | write branches as a person would |
 | `strip_marks.py` | values without what is said of their derivatives, once nobody differentiates any more |
 | `tail_breaks.py` | bring every `break` into tail position again: what follows its `if` moves into the other ways |
+| `temporary_names.py` | what a temporary is called: after what it holds |
 | `unset_names.py` | give a first value to names that are copied or returned where they may be unset |
 | `value_numbering.py` | give every value one name: copies and constants are propagated, repeated work is found |
 | `variable_names.py` | coalesce the values of one variable, and choose the names that are printed |

@@ -130,6 +130,9 @@ def fold(op: Op, facts: OperandFacts, adjoint: bool = False) -> Expr:
         return _choice(op, facts)
     if op.fn == "dim":
         return _extent(op, facts)
+    if op.fn == "transpose":
+        made = facts.definition(op.args[0]) if isinstance(op.args[0], Name) else None
+        return made.args[0] if isinstance(made, Op) and made.fn == "transpose" else op
     if op.fn in ("max", "min") and len(op.args) == 2:
         return _extreme(op, facts)
     if op.fn in _COMPARISONS and op.args[0] == op.args[1] and _typed(op.args[0], INT64, facts):

@@ -155,7 +155,7 @@ class _Tests:
         out = self.emitter.child()
         out.span = stmt.span
         place = out.cast(out.atom(sub), INT64)
-        size = out.let("n", Op("dim", (Name(array), Const(axis))), INT64)
+        size = out.let("size", Op("dim", (Name(array), Const(axis))), INT64)
         outside = Op("or", (Op(">=", (place, size)), Op("<", (place, Op("neg", (size,))))))
         test = out.atom(outside)
         assert isinstance(test, Name)

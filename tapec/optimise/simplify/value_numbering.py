@@ -46,6 +46,7 @@ from tapec.syntax.core import (
     with_args,
     writes,
 )
+from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Scalar, Text, Type
 
 _CONSTANT_TYPES: dict[type, Type] = {bool: BOOL, int: INT64, float: FLOAT64, str: Text()}
@@ -60,7 +61,11 @@ def number_values(function: Function, constants: frozenset[str] = frozenset()) -
     if worker.block(function.body, env, out) is None:
         # whatever the arguments are, it raises an error: what it would return has no value
         return function
-    return replace(function, body=tuple(out), types=worker.types)
+    names = worker.telling_names()
+    if not names:
+        return replace(function, body=tuple(out), types=worker.types)
+    types = {names.get(name, name): type_ for name, type_ in worker.types.items()}
+    return replace(function, body=renamed(tuple(out), names), types=types)
 
 
 @dataclass(eq=False)
@@ -89,8 +94,11 @@ class _Single:
             name: function.types[name] for name in (*function.params, *sorted(constants)) if name in function.types
         }
         self.taken = set(function.types)
-        self.used = {*function.params, *constants}
+        self.fixed = frozenset((*function.params, *constants))
+        self.used = set(self.fixed)
         self.made: list[str] = []
+        # what temporaries are copied to
+        self.copied_to: dict[str, str] = {}
         self.aliases = facts(function).aliases
         self.classes = {name: self.aliases.find(name) for name in self.types}
         self.available = Available(self.types, self.classes)
@@ -152,8 +160,24 @@ class _Single:
             self.used.discard(name)
             self.types.pop(name, None)
             self.definitions.pop(name, None)
+            self.copied_to.pop(name, None)
             self.outcomes.forget(name)
         del self.made[mark:]
+
+    def telling_names(self) -> dict[str, str]:
+        """Names for temporaries that have none but a number, and are copied to variables that say more."""
+        names: dict[str, str] = {}
+        for name, target in self.copied_to.items():
+            if name in self.types and name not in self.fixed:
+                new, count = target, 1
+                while new in self.types or new in self.fixed:
+                    count += 1
+                    new = f"{target}_{count}"
+                self.types[new] = self.types[name]
+                names[name] = new
+        for new in names.values():
+            del self.types[new]
+        return names
 
     # expressions
 
@@ -226,7 +250,9 @@ class _Single:
         elif isinstance(type_, Scalar):
             key = self.available.key(value)
             known = self.available.find(key)
-        if known is not None and self.type_of(known) == type_ and not self._names_it(stmt.target, known):
+        if known is not None and self.type_of(known) == type_:
+            if isinstance(known, Name) and self.words.tells_more(stmt.target, known.id):
+                self.copied_to.setdefault(known.id, stmt.target)
             env[stmt.target] = known
             return
         new = self.define(stmt.target)
@@ -235,12 +261,6 @@ class _Single:
         if key is not None:
             self.available.put(key, name)
         out.append(stmt if new == stmt.target and value is stmt.value else Assign(new, value, stmt.span))
-
-    def _names_it(self, target: str, known: Atom) -> bool:
-        """Whether a copy gives a value of the compiler's a name of the user's."""
-        if isinstance(known, Const) or not isinstance(self.types[known.id], Scalar) or is_adjoint(target):
-            return False
-        return self.words.is_users(target) and not self.words.is_users(known.id)
 
     def store(self, stmt: Store, env: Env, out: list[Stmt]) -> None:
         array = self.array(stmt.array, env)

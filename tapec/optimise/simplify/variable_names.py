@@ -2,7 +2,7 @@
 
 Two names can be one if neither is set while the other is still needed.  First copies are made to
 vanish (`s_2 = s + t; s = s_2` becomes `s = s + t`), then the versions of a variable of the user's
-get its name back.  What the compiler made up is numbered in order.
+get its name back.  What the compiler made up is called after what it holds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from tapec.analyses.liveness import Liveness
 from tapec.analyses.varying_extents import VaryingExtents
 from tapec.optimise.name_origins import Vocabulary
+from tapec.optimise.simplify.temporary_names import TemporaryNames
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -204,6 +205,12 @@ class _Naming:
         # where loops run on threads, `t_1` is what Numba calls a second value of `t`
         threads = any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body))
         self.between = "_0" if threads else "_"
+        self.temporaries = TemporaryNames(function, self.words, self.chosen)
+
+    def chosen(self, name: str) -> str | None:
+        """What a name is called from now on, if that is known."""
+        one = self.classes.of.get(name)
+        return name if one is None else self.names.get(one.key)
 
     def run(self) -> dict[str, str]:
         classes = list({one.key: one for one in self.classes.of.values()}.values())
@@ -218,6 +225,8 @@ class _Naming:
                 suffixed.append(one)
             else:
                 stem = self.words.stem(self.best(one))
+                if self.words.is_temporary(self.best(one)):
+                    stem = self.temporaries.base(one.members)
                 # a loop variable that the user did not read may be a subscript now
                 unread = self.read.isdisjoint(one.members)
                 self.names[one.key] = self.free("k" if stem == "_" and not unread else stem)

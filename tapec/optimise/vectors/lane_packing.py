@@ -161,7 +161,7 @@ class Packed:
         stop, extent = copy.stops[number], Op("dim", (Name(copy.array), Const(axis)))
         if isinstance(stop, Name) and self.lanes.iterations.definition(stop) == extent:
             return stop
-        whole, wanted, least, most = (Name(self.fresh("n", INT64)) for _ in range(4))
+        whole, wanted, least, most = (Name(self.fresh("size", INT64)) for _ in range(4))
         before.append(Assign(whole.id, extent))
         before.append(Assign(wanted.id, stop))
         before.append(Assign(least.id, Op("min", (whole, wanted))))
@@ -186,16 +186,17 @@ class Packed:
         """
         if self._is_complete(copy.array, copy.axis):
             return extent
-        loop, whole, complete = self.lanes.loop, Name(self.fresh("n", INT64)), Name(self.fresh("t", BOOL))
+        loop, whole, complete = self.lanes.loop, Name(self.fresh("size", INT64)), Name(self.fresh("t", BOOL))
         before.append(Assign(whole.id, Op("dim", (Name(copy.array), Const(copy.axis)))))
         before.append(Assign(complete.id, Op(">=", (whole, loop.stop))))
         if not self.lanes.iterations.never_negative(Name(loop.var)):
-            last, counts, both = Name(self.fresh("n", INT64)), Name(self.fresh("t", BOOL)), Name(self.fresh("t", BOOL))
+            last = Name(self.fresh("size", INT64))
+            counts, both = Name(self.fresh("t", BOOL)), Name(self.fresh("t", BOOL))
             before.append(Assign(last.id, Op("neg", (whole,))))
             before.append(Assign(counts.id, Op(">=", (loop.start, last))))
             before.append(Assign(both.id, Op("and", (complete, counts))))
             complete = both
-        most = Name(self.fresh("n", INT64))
+        most = Name(self.fresh("size", INT64))
         before.append(Assign(most.id, Op("ifelse", (complete, extent, Const(0)))))
         return most
 
@@ -230,7 +231,7 @@ class Packed:
             out: list[Stmt] = [Assign(iteration.id, Op("+", (Name(first), lane)))]
             if self.lanes.iterations.never_negative(Name(self.lanes.loop.var)):
                 # vectors need to know that it is not
-                out.append(Assign(unsigned := self.fresh("n", UINT64), Op("cast.uint64", (iteration,))))
+                out.append(Assign(unsigned := self.fresh("size", UINT64), Op("cast.uint64", (iteration,))))
                 iteration = Name(unsigned)
             out.append(Assign(value.id, Op("load", (Name(name), *counters, lane))))
             index = (*counters[: copy.axis], iteration, *counters[copy.axis :])

@@ -217,7 +217,7 @@ class Rewriting:
             Assign(buffer, Op("empty", (Const(self.dtype(name)), self.width)), loop.span)
             for name, buffer in self.kept.items()
         ]
-        rest = self.fresh("n", INT64)
+        rest = self.fresh("size", INT64)
         head: list[Stmt] = [
             Assign(rest, Op("-", (loop.stop, Name(self.first))), loop.span),
             Assign(self.count, Op("min", (Name(rest), self.width)), loop.span),
@@ -232,7 +232,7 @@ class Rewriting:
 
     def sized(self, loop: For) -> list[Stmt]:
         """Set the number of lanes that the loop's memory has room for."""
-        iterations, lanes = self.fresh("n", INT64), self.fresh("n", INT64)
+        iterations, lanes = self.fresh("size", INT64), self.fresh("size", INT64)
         return [
             Assign(iterations, Op("-", (loop.stop, loop.start)), loop.span),
             Assign(lanes, Op("min", (Name(iterations), self.width)), loop.span),
@@ -421,7 +421,7 @@ class _Lane:
         assert isinstance(sub, Name | Const)
         if isinstance(sub, Const) or sub.id not in self.lanes.names or not self.lanes.iterations.never_negative(sub):
             return new
-        self.casts.append(Assign(name := self.whole.fresh("n", UINT64), Op("cast.uint64", (new,))))
+        self.casts.append(Assign(name := self.whole.fresh("size", UINT64), Op("cast.uint64", (new,))))
         return Name(name)
 
     def disjoint(self, array: str, index: tuple[Expr, ...]) -> bool:

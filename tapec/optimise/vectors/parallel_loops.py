@@ -179,7 +179,7 @@ class _Threads:
         first, stop = loop.start, loop.stop
         if loop.step != Const(1):
             first, stop = let("t", Op("+", (stop, Const(1))), out), let("t", Op("+", (first, Const(1))), out)
-        iterations = let("n", Op("max", (let("t", Op("-", (stop, first)), out), Const(0))), out)
+        iterations = let("size", Op("max", (let("t", Op("-", (stop, first)), out), Const(0))), out)
         shapes = {name: self.shape(name, loop, out) for name in sums.arrays}
         most = self.most(loop, iterations, shapes, out)
         chunks = let("chunks", Op("max", (let("t", Op("min", (most, Const(costs.CHUNKS))), out), Const(1))), out)
@@ -241,7 +241,7 @@ class _Threads:
         assert isinstance(type_, Array)
         dims = []
         for axis in range(type_.ndim):
-            dims.append(self.fresh("n", INT64))
+            dims.append(self.fresh("size", INT64))
             out.append(Assign(dims[-1], Op("dim", (Name(name), Const(axis))), loop.span))
         return tuple(map(Name, dims))
 

@@ -119,7 +119,7 @@ def where_short(
     if holds:
         yield from body
         return
-    iterations = Name(fresh("n", INT64))
+    iterations = Name(fresh("size", INT64))
     yield Assign(iterations.id, many, span)
     test: Name | None = None
     for one in (*limits, Op(">=", (iterations, least))):

@@ -287,7 +287,7 @@ class _Tables(Rewriter):
 
     def ends(self, begun: Sum, step: int, nest: _Nest, let: _Let) -> tuple[Atom, Atom]:
         """The least and the greatest sum that an iteration asks for; the least is larger if there is no iteration."""
-        first, last = (self.fresh("n", INT64) for _ in range(2))
+        first, last = (self.fresh("size", INT64) for _ in range(2))
         let.out.extend((Assign(first, Const(0), let.span), Assign(last, Const(-1), let.span)))
         iteration: list[Stmt] = []
         inner = _Let(self.fresh, iteration, let.span)
@@ -349,7 +349,7 @@ class _Let:
     span: Span | None
 
     def value(self, value: Expr, type_: Type) -> Name:
-        name = self.fresh("n" if type_ == INT64 else "t", type_)
+        name = self.fresh("size" if type_ == INT64 else "t", type_)
         self.out.append(Assign(name, value, self.span))
         return Name(name)
 

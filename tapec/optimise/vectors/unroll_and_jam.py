@@ -192,7 +192,7 @@ class _Jammed(Rewriter):
         forward = loop.step == Const(1)
         ends = (loop.stop, loop.start) if forward else (loop.start, loop.stop)
         sign = "+" if forward else "-"
-        iterations, some, groups, whole, middle = (Name(self.fresh("n", INT64)) for _ in range(5))
+        iterations, some, groups, whole, middle = (Name(self.fresh("size", INT64)) for _ in range(5))
         yield Assign(iterations.id, Op("-", ends), span)
         yield Assign(some.id, Op("max", (iterations, Const(0))), span)
         yield Assign(groups.id, Op("//", (some, Const(costs.JAMMED_ITERATIONS))), span)

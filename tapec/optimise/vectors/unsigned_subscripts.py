@@ -65,7 +65,7 @@ class _Signs(Rewriter):
     def cast(self, sub: Expr, stmt: Stmt) -> Assign:
         assert isinstance(sub, Name)
         remark(stmt.span, "unsigned_subscripts", "a subscript is not asked for its sign", "it is never negative")
-        return Assign(self.fresh("n", UINT64), Op("cast.uint64", (sub,)), stmt.span)
+        return Assign(self.fresh("size", UINT64), Op("cast.uint64", (sub,)), stmt.span)
 
     def asked(self, sub: Expr, loop: For | None, stmt: Stmt) -> bool:
         """Whether a subscript counts with a loop and is not negative, which LLVM does not see."""

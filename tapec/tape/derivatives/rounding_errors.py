@@ -120,7 +120,7 @@ class _Errors:
     def _noisy(self, array: Name, type_: Array) -> tuple[list[Stmt], Name]:
         """A copy of an array whose elements are off, each in its own way."""
         emitter = self.emitter
-        dims = [emitter.fresh("n", Scalar("int64")) for _ in range(type_.ndim)]
+        dims = [emitter.fresh("size", Scalar("int64")) for _ in range(type_.ndim)]
         out: list[Stmt] = [Assign(n, Op("dim", (array, Const(axis)))) for axis, n in enumerate(dims)]
         made = Name(emitter.fresh("off", Array(type_.dtype, type_.ndim, "C")))
         extents: tuple[Atom, ...] = tuple(map(Name, dims))

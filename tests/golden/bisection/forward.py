@@ -6,7 +6,6 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def bisection_jvp(a, lo, hi, a_dot):
     """The value of `bisection` and its tangent, for given tangents of `a`."""
-    # for _ in range(60):
     weight = 1.0
     weight_dot = 0.0
     for _ in range(60):
@@ -16,9 +15,9 @@ def bisection_jvp(a, lo, hi, a_dot):
         if abs(f) < 0.001:
             break
         # weight *= 1.0 + 0.1 * f
-        t = 1.0 + 0.1 * f
-        weight_1 = weight * t
-        weight_dot = t * weight_dot - weight * (0.1 * a_dot)
+        total = 1.0 + 0.1 * f
+        weight_1 = weight * total
+        weight_dot = total * weight_dot - weight * (0.1 * a_dot)
         if f > 0.0:
             hi = mid
         else:

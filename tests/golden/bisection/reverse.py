@@ -8,12 +8,12 @@ import numpy as np
 def bisection_value_and_grad(a, lo, hi):
     """The value of `bisection` and its gradient with respect to `a`."""
     # forward sweep
-    # for _ in range(60):
     iterations = 0
     exit_1 = 0
     weight = 1.0
     weight_store = np.empty(60)
-    t_store = np.empty(60)
+    total_store = np.empty(60)
+    # for _ in range(60):
     for k in range(60):
         weight_store[k] = weight
         iterations += 1
@@ -24,19 +24,19 @@ def bisection_value_and_grad(a, lo, hi):
             exit_1 = 1
             break
         # weight *= 1.0 + 0.1 * f
-        t = 1.0 + 0.1 * f
-        t_store[k] = t
-        weight *= t
+        total = 1.0 + 0.1 * f
+        total_store[k] = total
+        weight *= total
         if f > 0.0:
             hi = mid
         else:
             lo = mid
 
     # reverse sweep
-    # for _ in range(60):
     weight_bar = lo
     a_bar = 0.0
     leaving = exit_1 != 0
+    # for _ in range(60):
     for k in range(iterations - 1, -1, -1):
         weight_1 = weight_store[k]
         # if abs(f) < 1e-3:
@@ -45,7 +45,7 @@ def bisection_value_and_grad(a, lo, hi):
         else:
             # weight *= 1.0 + 0.1 * f
             f_bar = 0.1 * (weight_1 * weight_bar)
-            weight_bar = t_store[k] * weight_bar
+            weight_bar = total_store[k] * weight_bar
         # f = mid * mid * mid - a
         a_bar -= f_bar
         leaving = False

@@ -18,5 +18,5 @@ def branches_jvp(x, y, x_dot):
         # elif x > 0.0:
         z_dot = x_dot
     # return z * z
-    t = z * z_dot
-    return z * z, t + t
+    tangent = z * z_dot
+    return z * z, tangent + tangent

@@ -9,13 +9,13 @@ def branches_value_and_grad(x, y):
     """The value of `branches` and its gradient with respect to `x`."""
     # forward sweep
     # if x > y:
-    t = x > y
-    if t:
+    test = x > y
+    if test:
         z = x * y
     else:
         # elif x > 0.0:
-        t_1 = x > 0.0
-        if t_1:
+        test_1 = x > 0.0
+        if test_1:
             z = np.sin(x) - y
         else:
             z = x - y * y
@@ -24,10 +24,10 @@ def branches_value_and_grad(x, y):
     # return z * z
     z_bar = z + z
     # if x > y:
-    if t:
+    if test:
         # z = x * y
         x_bar = y * z_bar
-    elif t_1:
+    elif test_1:
         # z = np.sin(x) - y
         x_bar = np.cos(x) * z_bar
     else:

@@ -9,34 +9,34 @@ import tapec_runtime
 def checkpointed_wave_jvp(start, speed, steps, start_dot):
     """The value of `checkpointed_wave` and its tangent, for given tangents of `start`."""
     tapec_runtime.wide_vectors()
-    t = start.shape[0]
+    n = start.shape[0]
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    if t != start_dot.shape[0]:
+    if n != start_dot.shape[0]:
         raise ValueError("the tangent of `start` has another shape than `start`")
-    old_dot = np.empty(t)
-    old = np.empty(t)
-    for i in range(t):
+    old_dot = np.empty(n)
+    old = np.empty(n)
+    for i in range(n):
         old_dot[i] = start_dot[i]
         old[i] = start[i]
-    now_dot = np.empty(t)
-    now = np.empty(t)
-    for i in range(t):
+    now_dot = np.empty(n)
+    now = np.empty(n)
+    for i in range(n):
         now_dot[i] = start_dot[i]
         now[i] = start[i]
-    new = np.zeros(t)
-    new_dot = np.zeros(t)
+    new = np.zeros(n)
+    new_dot = np.zeros(n)
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for _ in tapec_runtime.checkpointed(range(steps), 3):
         # for i in range(1, now.shape[0] - 1):
-        for i in tapec_runtime.independent(range(1, t - 1)):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-            t_1 = now[i]
-            t_2 = now_dot[i]
-            t_3 = t_1 * t_2
-            t_4 = now_dot[i - 1] - (t_3 + t_3) + now_dot[i + 1]
-            t_5 = speed * (now[i - 1] - t_1 * t_1 + now[i + 1])
-            new_dot[i] = 2.0 * t_2 - old_dot[i] + speed * t_4
-            new[i] = 2.0 * t_1 - old[i] + t_5
+            now_i = now[i]
+            now_dot_i = now_dot[i]
+            tangent = now_i * now_dot_i
+            tangent_1 = now_dot[i - 1] - (tangent + tangent) + now_dot[i + 1]
+            product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
+            new_dot[i] = 2.0 * now_dot_i - old_dot[i] + speed * tangent_1
+            new[i] = 2.0 * now_i - old[i] + product
         new_1 = new
         new = old
         old = now
@@ -45,12 +45,12 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
         new_dot = old_dot
         old_dot = now_dot
         now_dot = new_dot_1
-    # for i in range(now.shape[0]):
     energy = 0.0
     energy_dot = 0.0
-    for i in range(t):
+    # for i in range(now.shape[0]):
+    for i in range(n):
         # energy += now[i] ** 2
-        t_6 = now[i]
-        energy += t_6 ** 2
-        energy_dot += 2 * t_6 * now_dot[i]
+        now_i_1 = now[i]
+        energy += now_i_1 ** 2
+        energy_dot += 2 * now_i_1 * now_dot[i]
     return energy, energy_dot

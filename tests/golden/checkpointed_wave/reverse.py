@@ -18,20 +18,20 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     now = np.empty(n)
     for i in range(n):
         now[i] = start[i]
-    # for _ in tapec.checkpointed(range(steps), slots=3):
     slots = max(min(3, steps), 1)
     depth = 0
     place = 0
     new = np.zeros(n)
     new_bar = np.zeros(n)
-    old_bar_2 = np.zeros(n)
-    old_bar = old_bar_2
-    now_bar_1 = np.zeros(n)
-    now_bar = now_bar_1
+    old_bar = np.zeros(n)
+    old_bar_1 = old_bar
+    now_bar = np.zeros(n)
+    now_bar_1 = now_bar
     iterations_saved = np.empty(slots, dtype=np.int64)
     new_1_saved = np.empty((slots, n))
     now_saved = np.empty((slots, n))
     old_saved = np.empty((slots, n))
+    # for _ in tapec.checkpointed(range(steps), slots=3):
     for k in range(steps):
         if k == place:
             iterations_saved[depth] = k
@@ -46,36 +46,36 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         # for i in range(1, now.shape[0] - 1):
         for i in tapec_runtime.independent(range(1, n - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-            t = now[i]
-            t_1 = speed * (now[i - 1] - t * t + now[i + 1])
-            new[i] = 2.0 * t - old[i] + t_1
+            now_i = now[i]
+            product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
+            new[i] = 2.0 * now_i - old[i] + product
         new_1 = new
         new = old
         old = now
         now = new_1
         new_bar_1 = new_bar
-        new_bar = old_bar
-        old_bar = now_bar
-        now_bar = new_bar_1
-    # for i in range(now.shape[0]):
+        new_bar = old_bar_1
+        old_bar_1 = now_bar_1
+        now_bar_1 = new_bar_1
     energy = 0.0
+    # for i in range(now.shape[0]):
     for i in range(n):
         # energy += now[i] ** 2
-        t_2 = now[i]
-        now_bar[i] += 2 * t_2
-        energy += t_2 ** 2
+        now_i_1 = now[i]
+        now_bar_1[i] += 2 * now_i_1
+        energy += now_i_1 ** 2
 
     # reverse sweep
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for k in range(steps - 1, -1, -1):
-        t_3 = depth - 1
-        first = iterations_saved[t_3]
+        depth_less_one = depth - 1
+        first = iterations_saved[depth_less_one]
         for i in range(new.shape[0]):
-            new[i] = new_1_saved[t_3, i]
+            new[i] = new_1_saved[depth_less_one, i]
         for i in range(now.shape[0]):
-            now[i] = now_saved[t_3, i]
+            now[i] = now_saved[depth_less_one, i]
         for i in range(old.shape[0]):
-            old[i] = old_saved[t_3, i]
+            old[i] = old_saved[depth_less_one, i]
         place_1 = tapec_runtime.next_checkpoint(first, k + 1, slots - depth)
         for again in range(first, k):
             if again == place_1:
@@ -91,41 +91,41 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             # for i in range(1, now.shape[0] - 1):
             for i in range(1, n - 1):
                 # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-                t_4 = now[i]
-                t_5 = now[i + 1]
-                t_6 = speed * (now[i - 1] - t_4 * t_4 + t_5)
-                new[i] = 2.0 * t_4 - old[i] + t_6
+                now_i_2 = now[i]
+                now_next = now[i + 1]
+                product_1 = speed * (now[i - 1] - now_i_2 * now_i_2 + now_next)
+                new[i] = 2.0 * now_i_2 - old[i] + product_1
             new_1 = new
             new = old
             old = now
             now = new_1
-        t_7 = depth - 1
-        if iterations_saved[t_7] != k:
-            t_7 = depth
+        depth_1 = depth - 1
+        if iterations_saved[depth_1] != k:
+            depth_1 = depth
         # for i in range(1, now.shape[0] - 1):
         for i in range(n - 2, 0, -1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-            t_8 = now_bar[i]
-            now_bar[i] = 0.0
-            t_9 = speed * t_8
-            n_1 = np.uint64(i + 1)
-            old_bar[n_1] += t_9
-            t_10 = -(now[i] * t_9)
-            n_2 = np.uint64(i - 1)
-            old_bar[n_2] += t_9
-            new_bar[i] -= t_8
-            old_bar[i] += t_10 + t_10 + 2.0 * t_8
-        depth = t_7
-        old_bar_1 = old_bar
-        old_bar = new_bar
-        new_bar = now_bar
-        now_bar = old_bar_1
+            now_bar_i = now_bar_1[i]
+            now_bar_1[i] = 0.0
+            adjoint = speed * now_bar_i
+            number = np.uint64(i + 1)
+            old_bar_1[number] += adjoint
+            adjoint_1 = -(now[i] * adjoint)
+            number_1 = np.uint64(i - 1)
+            old_bar_1[number_1] += adjoint
+            new_bar[i] -= now_bar_i
+            old_bar_1[i] += adjoint_1 + adjoint_1 + 2.0 * now_bar_i
+        depth = depth_1
+        old_bar_2 = old_bar_1
+        old_bar_1 = new_bar
+        new_bar = now_bar_1
+        now_bar_1 = old_bar_2
     start_bar = np.empty(n)
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
     for i in range(n):
-        t_11 = now_bar_1[i]
-        now_bar_1[i] = 0.0
-        start_bar[i] = t_11
+        now_bar_i_1 = now_bar[i]
+        now_bar[i] = 0.0
+        start_bar[i] = now_bar_i_1
     for i in range(n):
-        start_bar[i] += old_bar_2[i]
+        start_bar[i] += old_bar[i]
     return energy, (start_bar,)

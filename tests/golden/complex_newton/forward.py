@@ -11,7 +11,6 @@ def complex_newton_jvp(c, n, c_dot):
     c_im = c.imag
     c_re_dot = c_dot.real
     c_im_dot = c_dot.imag
-    # for _ in range(n):
     z_im = 0.5
     z_im_dot = 0.0
     z_re = 1.0
@@ -20,63 +19,65 @@ def complex_newton_jvp(c, n, c_dot):
         # z = 0.5 * (z + c / z)
         if abs(z_re) >= abs(z_im):
             ratio = z_im / z_re
-            t = (z_im_dot - ratio * z_re_dot) / z_re
+            tangent = (z_im_dot - ratio * z_re_dot) / z_re
             size = z_re + z_im * ratio
-            t_1 = z_re_dot + (ratio * z_im_dot + z_im * t)
-            t_2 = (c_re + c_im * ratio) / size
-            t_3 = c_re_dot + (ratio * c_im_dot + c_im * t) - t_2 * t_1
-            t_4 = (c_im - c_re * ratio) / size
-            t_5 = c_im_dot - (ratio * c_re_dot + c_re * t) - t_4 * t_1
-            t_2_dot = t_3 / size
-            t_4_dot = t_5 / size
+            tangent_1 = z_re_dot + (ratio * z_im_dot + z_im * tangent)
+            result = (c_re + c_im * ratio) / size
+            tangent_2 = result * tangent_1
+            result_1 = (c_im - c_re * ratio) / size
+            tangent_3 = result_1 * tangent_1
+            result_dot = (c_re_dot + (ratio * c_im_dot + c_im * tangent) - tangent_2) / size
+            result_1_dot = (c_im_dot - (ratio * c_re_dot + c_re * tangent) - tangent_3) / size
         else:
             ratio_1 = z_re / z_im
-            t_6 = (z_re_dot - ratio_1 * z_im_dot) / z_im
-            size_1 = z_re * ratio_1 + z_im
-            t_7 = ratio_1 * z_re_dot + z_re * t_6 + z_im_dot
-            t_2 = (c_re * ratio_1 + c_im) / size_1
-            t_8 = ratio_1 * c_re_dot + c_re * t_6 + c_im_dot - t_2 * t_7
-            t_4 = (c_im * ratio_1 - c_re) / size_1
-            t_9 = ratio_1 * c_im_dot + c_im * t_6 - c_re_dot - t_4 * t_7
-            t_2_dot = t_8 / size_1
-            t_4_dot = t_9 / size_1
-        t_10 = z_re + t_2
-        z_im = (z_im + t_4) * 0.5 + 0.0 * t_10
-        z_im_dot = 0.5 * (z_im_dot + t_4_dot)
-        z_re = t_10 * 0.5
-        z_re_dot = 0.5 * (z_re_dot + t_2_dot)
+            tangent_4 = (z_re_dot - ratio_1 * z_im_dot) / z_im
+            size = z_re * ratio_1 + z_im
+            tangent_5 = ratio_1 * z_re_dot + z_re * tangent_4 + z_im_dot
+            result = (c_re * ratio_1 + c_im) / size
+            tangent_6 = result * tangent_5
+            tangent_7 = ratio_1 * c_re_dot + c_re * tangent_4 + c_im_dot - tangent_6
+            result_1 = (c_im * ratio_1 - c_re) / size
+            tangent_8 = result_1 * tangent_5
+            tangent_9 = ratio_1 * c_im_dot + c_im * tangent_4 - c_re_dot - tangent_8
+            result_dot = tangent_7 / size
+            result_1_dot = tangent_9 / size
+        total = z_re + result
+        z_im = (z_im + result_1) * 0.5 + 0.0 * total
+        z_im_dot = 0.5 * (z_im_dot + result_1_dot)
+        z_re = total * 0.5
+        z_re_dot = 0.5 * (z_re_dot + result_dot)
     # error = z - np.sqrt(c)
-    size_2 = np.hypot(c_re, c_im)
-    t_11 = size_2 == 0.0
-    t_12 = 1.0 if t_11 else size_2
-    t_13 = c_re / t_12 * c_re_dot + c_im / t_12 * c_im_dot
-    if t_11:
-        t_14 = np.sqrt(size_2)
-        t_15 = 0.5 * t_13 / t_14 if t_13 != 0.0 else 0.0
-        t_16 = c_im * t_14
-        t_16_dot = t_14 * c_im_dot + c_im * t_15
+    size = np.hypot(c_re, c_im)
+    test = size == 0.0
+    chosen = 1.0 if test else size
+    tangent_10 = c_re / chosen * c_re_dot + c_im / chosen * c_im_dot
+    if test:
+        root = np.sqrt(size)
+        t = 0.5 * tangent_10 / root if tangent_10 != 0.0 else 0.0
+        result_2 = c_im * root
+        result_2_dot = root * c_im_dot + c_im * t
     elif c_re >= 0.0:
-        t_17 = 0.5 * c_re_dot + 0.5 * t_13
-        t_14 = np.sqrt(0.5 * c_re + 0.5 * size_2)
-        t_15 = 0.5 * t_17 / t_14 if t_17 != 0.0 else 0.0
-        t_18 = 2.0 * t_14
-        t_16 = c_im / t_18
-        t_16_dot = (c_im_dot - t_16 * (2.0 * t_15)) / t_18
+        tangent_11 = 0.5 * c_re_dot + 0.5 * tangent_10
+        root = np.sqrt(0.5 * c_re + 0.5 * size)
+        t = 0.5 * tangent_11 / root if tangent_11 != 0.0 else 0.0
+        product = 2.0 * root
+        result_2 = c_im / product
+        result_2_dot = (c_im_dot - result_2 * (2.0 * t)) / product
     else:
         side = np.copysign(1.0, c_im)
-        t_19 = 0.5 * t_13 - 0.5 * c_re_dot
-        root = np.sqrt(0.5 * size_2 - 0.5 * c_re)
-        t_20 = 0.5 * t_19 / root if t_19 != 0.0 else 0.0
-        t_21 = 2.0 * root
-        t_14 = side * c_im / t_21
-        t_15 = (side * c_im_dot - t_14 * (2.0 * t_20)) / t_21
-        t_16 = side * root
-        t_16_dot = side * t_20
-    error_re = z_re - t_14
-    error_im = z_im - t_16
+        tangent_12 = 0.5 * tangent_10 - 0.5 * c_re_dot
+        root_1 = np.sqrt(0.5 * size - 0.5 * c_re)
+        tangent_13 = 0.5 * tangent_12 / root_1 if tangent_12 != 0.0 else 0.0
+        product_1 = 2.0 * root_1
+        root = side * c_im / product_1
+        t = (side * c_im_dot - root * (2.0 * tangent_13)) / product_1
+        result_2 = side * root_1
+        result_2_dot = side * tangent_13
+    error_re = z_re - root
+    error_im = z_im - result_2
     # return abs(error) + z.real
-    result = np.hypot(error_re, error_im)
-    t_22 = 1.0 if result == 0.0 else result
-    t_23 = error_im / t_22 * (z_im_dot - t_16_dot)
-    t_24 = error_re / t_22 * (z_re_dot - t_15) + t_23 + z_re_dot
-    return result + z_re, t_24
+    result_3 = np.hypot(error_re, error_im)
+    chosen_1 = 1.0 if result_3 == 0.0 else result_3
+    tangent_14 = error_im / chosen_1 * (z_im_dot - result_2_dot)
+    tangent_15 = error_re / chosen_1 * (z_re_dot - t) + tangent_14 + z_re_dot
+    return result_3 + z_re, tangent_15

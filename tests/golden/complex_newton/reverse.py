@@ -10,12 +10,12 @@ def complex_newton_value_and_grad(c, n):
     c_re = c.real
     c_im = c.imag
     # forward sweep
-    # for _ in range(n):
-    t = max(n, 0)
+    larger = max(n, 0)
     z_im = 0.5
     z_re = 1.0
-    z_im_store = np.empty(t)
-    z_re_store = np.empty(t)
+    z_im_store = np.empty(larger)
+    z_re_store = np.empty(larger)
+    # for _ in range(n):
     for k in range(n):
         z_im_store[k] = z_im
         z_re_store[k] = z_re
@@ -27,118 +27,119 @@ def complex_newton_value_and_grad(c, n):
             result_1 = (c_im - c_re * ratio) / size
         else:
             ratio_1 = z_re / z_im
-            size_1 = z_re * ratio_1 + z_im
-            result = (c_re * ratio_1 + c_im) / size_1
-            result_1 = (c_im * ratio_1 - c_re) / size_1
-        t_1 = z_re + result
-        z_im = (z_im + result_1) * 0.5 + 0.0 * t_1
-        z_re = t_1 * 0.5
+            size = z_re * ratio_1 + z_im
+            result = (c_re * ratio_1 + c_im) / size
+            result_1 = (c_im * ratio_1 - c_re) / size
+        total = z_re + result
+        z_im = (z_im + result_1) * 0.5 + 0.0 * total
+        z_re = total * 0.5
     # error = z - np.sqrt(c)
-    size_2 = np.hypot(c_re, c_im)
-    t_2 = size_2 == 0.0
-    if t_2:
-        t_3 = np.sqrt(size_2)
-        result_2 = t_3
-        result_3 = c_im * t_3
+    size = np.hypot(c_re, c_im)
+    test = size == 0.0
+    if test:
+        result_2 = np.sqrt(size)
+        result_3 = result_2
+        result_4 = c_im * result_2
     else:
-        t_4 = c_re >= 0.0
-        if t_4:
-            root = np.sqrt(0.5 * c_re + 0.5 * size_2)
-            t_5 = 2.0 * root
-            t_6 = c_im / t_5
-            result_2 = root
-            result_3 = t_6
+        test_1 = c_re >= 0.0
+        if test_1:
+            root = np.sqrt(0.5 * c_re + 0.5 * size)
+            product = 2.0 * root
+            result_5 = c_im / product
+            result_3 = root
+            result_4 = result_5
         else:
             side = np.copysign(1.0, c_im)
-            root_1 = np.sqrt(0.5 * size_2 - 0.5 * c_re)
-            t_7 = 2.0 * root_1
-            t_8 = side * c_im / t_7
-            result_2 = t_8
-            result_3 = side * root_1
-    error_re = z_re - result_2
-    error_im = z_im - result_3
+            root_1 = np.sqrt(0.5 * size - 0.5 * c_re)
+            product_1 = 2.0 * root_1
+            result_6 = side * c_im / product_1
+            result_3 = result_6
+            result_4 = side * root_1
+    error_re = z_re - result_3
+    error_im = z_im - result_4
     # return abs(error) + z.real
-    result_4 = np.hypot(error_re, error_im)
+    result_7 = np.hypot(error_re, error_im)
 
     # reverse sweep
     # return abs(error) + z.real
-    t_9 = 1.0 if result_4 == 0.0 else result_4
-    t_10 = error_re / t_9
-    t_11 = error_im / t_9
+    chosen = 1.0 if result_7 == 0.0 else result_7
+    ratio_2 = error_re / chosen
+    t = error_im / chosen
     # error = z - np.sqrt(c)
-    t_12 = -t_11
-    t_13 = -t_10
-    if t_2:
-        t_3_bar = t_13 + c_im * t_12
-        c_im_bar = t_3 * t_12
-        t_14 = 0.5 * t_3_bar / t_3 if t_3_bar != 0.0 else 0.0
+    negative = -t
+    negative_1 = -ratio_2
+    if test:
+        result_2_bar = negative_1 + c_im * negative
+        adjoint = 0.5 * result_2_bar / result_2
+        c_im_bar = result_2 * negative
+        size_bar = adjoint if result_2_bar != 0.0 else 0.0
         c_re_bar = 0.0
-    elif t_4:
-        t_15 = t_12 != 0.0
-        root_bar = t_13 + 2.0 * (-(t_6 * t_12 / t_5) if t_15 else 0.0)
-        t_14 = 0.5 * (0.5 * root_bar / root if root_bar != 0.0 else 0.0)
-        c_im_bar = t_12 / t_5 if t_15 else 0.0
-        c_re_bar = t_14
+    elif test_1:
+        test_2 = negative != 0.0
+        root_bar = negative_1 + 2.0 * (-(result_5 * negative / product) if test_2 else 0.0)
+        size_bar = 0.5 * (0.5 * root_bar / root if root_bar != 0.0 else 0.0)
+        c_im_bar = negative / product if test_2 else 0.0
+        c_re_bar = size_bar
     else:
-        t_16 = t_13 != 0.0
-        t_17 = 2.0 * (-(t_8 * t_13 / t_7) if t_16 else 0.0)
-        root_1_bar = side * t_12 + t_17
-        t_18 = 0.5 * root_1_bar / root_1 if root_1_bar != 0.0 else 0.0
-        c_im_bar = side * (t_13 / t_7 if t_16 else 0.0)
-        t_14 = 0.5 * t_18
-        c_re_bar = -(0.5 * t_18)
-    t_19 = 1.0 if t_2 else size_2
-    z_re_bar = 1.0 + t_10
-    c_im_bar += c_im / t_19 * t_14
-    c_re_bar += c_re / t_19 * t_14
+        test_3 = negative_1 != 0.0
+        product_2 = 2.0 * (-(result_6 * negative_1 / product_1) if test_3 else 0.0)
+        root_1_bar = side * negative + product_2
+        adjoint_1 = 0.5 * root_1_bar / root_1 if root_1_bar != 0.0 else 0.0
+        c_im_bar = side * (negative_1 / product_1 if test_3 else 0.0)
+        size_bar = 0.5 * adjoint_1
+        c_re_bar = -(0.5 * adjoint_1)
+    chosen_1 = 1.0 if test else size
+    z_re_bar = 1.0 + ratio_2
+    c_im_bar += c_im / chosen_1 * size_bar
+    c_re_bar += c_re / chosen_1 * size_bar
     # for _ in range(n):
     for k in range(n - 1, -1, -1):
         z_im_1 = z_im_store[k]
         z_re_1 = z_re_store[k]
         # z = 0.5 * (z + c / z)
-        t_20 = 0.5 * t_11
-        t_21 = 0.5 * z_re_bar
+        adjoint_2 = 0.5 * t
+        adjoint_3 = 0.5 * z_re_bar
         if abs(z_re_1) >= abs(z_im_1):
-            ratio_2 = z_im_1 / z_re_1
-            size_3 = z_re_1 + z_im_1 * ratio_2
-            t_22 = t_20 != 0.0
-            inverse = 1.0 / size_3
-            t_23 = t_20 * inverse if t_22 else 0.0
-            t_24 = -((c_im - c_re * ratio_2) / size_3 * t_20 * inverse)
-            c_im_bar += t_23
-            t_25 = -t_23
-            c_re_bar += ratio_2 * t_25
-            t_26 = t_21 != 0.0
-            t_27 = t_21 * inverse if t_26 else 0.0
-            t_28 = -((c_re + c_im * ratio_2) / size_3 * t_21 * inverse)
-            size_bar = (t_24 if t_22 else 0.0) + (t_28 if t_26 else 0.0)
-            ratio_bar = c_re * t_25 + c_im * t_27 + z_im_1 * size_bar
-            t_29 = ratio_bar != 0.0
-            t_30 = ratio_bar / z_re_1 if t_29 else 0.0
-            t_31 = -(ratio_2 * ratio_bar / z_re_1) if t_29 else 0.0
-            c_im_bar += ratio_2 * t_27
-            c_re_bar += t_27
-            z_re_bar = t_21 + size_bar + t_31
-            t_11 = t_20 + ratio_2 * size_bar + t_30
+            ratio_3 = z_im_1 / z_re_1
+            size = z_re_1 + z_im_1 * ratio_3
+            test_4 = adjoint_2 != 0.0
+            inverse = 1.0 / size
+            adjoint_4 = adjoint_2 * inverse if test_4 else 0.0
+            adjoint_5 = -((c_im - c_re * ratio_3) / size * adjoint_2 * inverse)
+            c_im_bar += adjoint_4
+            adjoint_6 = -adjoint_4
+            c_re_bar += ratio_3 * adjoint_6
+            test_5 = adjoint_3 != 0.0
+            adjoint_7 = adjoint_3 * inverse if test_5 else 0.0
+            adjoint_8 = -((c_re + c_im * ratio_3) / size * adjoint_3 * inverse)
+            size_bar = (adjoint_5 if test_4 else 0.0) + (adjoint_8 if test_5 else 0.0)
+            ratio_bar = c_re * adjoint_6 + c_im * adjoint_7 + z_im_1 * size_bar
+            test_6 = ratio_bar != 0.0
+            adjoint_9 = ratio_bar / z_re_1 if test_6 else 0.0
+            adjoint_10 = -(ratio_3 * ratio_bar / z_re_1) if test_6 else 0.0
+            c_im_bar += ratio_3 * adjoint_7
+            c_re_bar += adjoint_7
+            z_re_bar = adjoint_3 + size_bar + adjoint_10
+            t = adjoint_2 + ratio_3 * size_bar + adjoint_9
         else:
-            ratio_3 = z_re_1 / z_im_1
-            size_4 = z_re_1 * ratio_3 + z_im_1
-            t_32 = t_20 != 0.0
-            inverse_1 = 1.0 / size_4
-            t_33 = t_20 * inverse_1 if t_32 else 0.0
-            t_34 = -((c_im * ratio_3 - c_re) / size_4 * t_20 * inverse_1)
-            c_re_bar -= t_33
-            c_im_bar += ratio_3 * t_33
-            t_35 = t_21 != 0.0
-            t_36 = t_21 * inverse_1 if t_35 else 0.0
-            t_37 = -((c_re * ratio_3 + c_im) / size_4 * t_21 * inverse_1)
-            size_1_bar = (t_34 if t_32 else 0.0) + (t_37 if t_35 else 0.0)
-            ratio_1_bar = c_im * t_33 + c_re * t_36 + z_re_1 * size_1_bar
-            t_38 = ratio_1_bar != 0.0
-            t_39 = ratio_1_bar / z_im_1 if t_38 else 0.0
-            t_40 = -(ratio_3 * ratio_1_bar / z_im_1) if t_38 else 0.0
-            c_im_bar += t_36
-            c_re_bar += ratio_3 * t_36
-            z_re_bar = t_21 + ratio_3 * size_1_bar + t_39
-            t_11 = t_20 + size_1_bar + t_40
-    return result_4 + z_re, (complex(c_re_bar, c_im_bar),)
+            ratio_4 = z_re_1 / z_im_1
+            size = z_re_1 * ratio_4 + z_im_1
+            test_7 = adjoint_2 != 0.0
+            inverse_1 = 1.0 / size
+            adjoint_11 = adjoint_2 * inverse_1 if test_7 else 0.0
+            adjoint_12 = -((c_im * ratio_4 - c_re) / size * adjoint_2 * inverse_1)
+            c_re_bar -= adjoint_11
+            c_im_bar += ratio_4 * adjoint_11
+            test_8 = adjoint_3 != 0.0
+            adjoint_13 = adjoint_3 * inverse_1 if test_8 else 0.0
+            adjoint_14 = -((c_re * ratio_4 + c_im) / size * adjoint_3 * inverse_1)
+            size_bar = (adjoint_12 if test_7 else 0.0) + (adjoint_14 if test_8 else 0.0)
+            ratio_1_bar = c_im * adjoint_11 + c_re * adjoint_13 + z_re_1 * size_bar
+            test_9 = ratio_1_bar != 0.0
+            adjoint_15 = ratio_1_bar / z_im_1 if test_9 else 0.0
+            adjoint_16 = -(ratio_4 * ratio_1_bar / z_im_1) if test_9 else 0.0
+            c_im_bar += adjoint_13
+            c_re_bar += ratio_4 * adjoint_13
+            z_re_bar = adjoint_3 + ratio_4 * size_bar + adjoint_15
+            t = adjoint_2 + size_bar + adjoint_16
+    return result_7 + z_re, (complex(c_re_bar, c_im_bar),)

@@ -7,30 +7,30 @@ import numpy as np
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def cumulative_jvp(x, x_dot):
     """The value of `cumulative` and its tangent, for given tangents of `x`."""
-    t = x.shape[0]
+    n = x.shape[0]
     # c = np.cumsum(x)
-    if t != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    out = np.empty(t)
-    out_dot = np.zeros(t)
-    if t > 0:
-        t_1 = x[0]
-        t_2 = x_dot[0]
-        out_dot[0] = t_2
-        out[0] = t_1
-        for j in range(1, t):
-            t_1 += x[j]
-            t_2 += x_dot[j]
-            out_dot[j] = t_2
-            out[j] = t_1
+    out = np.empty(n)
+    out_dot = np.zeros(n)
+    if n > 0:
+        total = x[0]
+        t = x_dot[0]
+        out_dot[0] = t
+        out[0] = total
+        for j in range(1, n):
+            total += x[j]
+            t += x_dot[j]
+            out_dot[j] = t
+            out[j] = total
     # return np.sum(np.sqrt(1.0 + c * c))
-    total = 0.0
-    total_dot = 0.0
-    for i in range(t):
-        t_3 = out[i]
-        t_4 = t_3 * out_dot[i]
-        t_5 = t_4 + t_4
-        t_6 = np.sqrt(1.0 + t_3 * t_3)
-        total += t_6
-        total_dot += 0.5 * t_5 / t_6 if t_5 != 0.0 else 0.0
-    return total, total_dot
+    total_1 = 0.0
+    total_1_dot = 0.0
+    for i in range(n):
+        out_i = out[i]
+        tangent = out_i * out_dot[i]
+        tangent_1 = tangent + tangent
+        root = np.sqrt(1.0 + out_i * out_i)
+        total_1 += root
+        total_1_dot += 0.5 * tangent_1 / root if tangent_1 != 0.0 else 0.0
+    return total_1, total_1_dot

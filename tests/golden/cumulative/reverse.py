@@ -10,32 +10,32 @@ def cumulative_value_and_grad(x):
     # forward sweep
     n = x.shape[0]
     # c = np.cumsum(x)
-    t = n > 0
+    test = n > 0
     out_bar = np.empty(n)
-    if t:
-        t_1 = x[0]
-        out_bar[0] = t_1
+    if test:
+        total = x[0]
+        out_bar[0] = total
         for j in range(1, n):
-            t_1 += x[j]
-            out_bar[j] = t_1
+            total += x[j]
+            out_bar[j] = total
     # return np.sum(np.sqrt(1.0 + c * c))
-    total = 0.0
+    total_1 = 0.0
     for i in range(n):
-        t_2 = out_bar[i]
-        t_3 = np.sqrt(1.0 + t_2 * t_2)
-        t_4 = t_2 * (0.5 / t_3)
-        out_bar[i] = t_4 + t_4
-        total += t_3
+        out_bar_i = out_bar[i]
+        root = np.sqrt(1.0 + out_bar_i * out_bar_i)
+        adjoint = out_bar_i * (0.5 / root)
+        out_bar[i] = adjoint + adjoint
+        total_1 += root
 
     # reverse sweep
     x_bar = np.zeros(n)
     # c = np.cumsum(x)
-    if t:
-        t_1_bar = 0.0
+    if test:
+        total_bar = 0.0
         for j in range(n - 1, 0, -1):
-            t_5 = out_bar[j]
+            out_bar_j = out_bar[j]
             out_bar[j] = 0.0
-            t_1_bar += t_5
-            x_bar[j] += t_1_bar
-        x_bar[0] += t_1_bar + out_bar[0]
-    return total, (x_bar,)
+            total_bar += out_bar_j
+            x_bar[j] += total_bar
+        x_bar[0] += total_bar + out_bar[0]
+    return total_1, (x_bar,)

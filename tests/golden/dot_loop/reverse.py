@@ -10,18 +10,18 @@ def dot_loop_value_and_grad(x, y):
     """The value of `dot_loop` and its gradient with respect to `x`."""
     # forward sweep
     n = y.shape[0]
-    n_1 = x.shape[0]
+    x_size = x.shape[0]
     # s += x[i] * y[i]
-    if n_1 > n:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, n_1 - 1, n, "s += x[i] * y[i]")
-    # for i in range(x.size):
+    if x_size > n:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, x_size - 1, n, "s += x[i] * y[i]")
     s = 0.0
-    x_bar = np.empty(n_1)
-    for i in range(n_1):
+    x_bar = np.empty(x_size)
+    # for i in range(x.size):
+    for i in range(x_size):
         # s += x[i] * y[i]
-        t = y[i]
-        x_bar[i] = t
-        s += x[i] * t
+        y_i = y[i]
+        x_bar[i] = y_i
+        s += x[i] * y_i
 
     # reverse sweep
     return s, (x_bar,)

@@ -7,30 +7,29 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def drawdown_jvp(x, x_dot):
     """The value of `drawdown` and its tangent, for given tangents of `x`."""
-    t = x.shape[0]
-    # for i in range(x.size):
-    if t != x_dot.shape[0]:
+    n = x.shape[0]
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     # peak = x[0]
-    if t <= 0:
-        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, t, "peak = x[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
     peak_dot = x_dot[0]
-    # for i in range(x.size):
     worst = 0.0
     worst_dot = 0.0
-    for i in range(t):
+    # for i in range(x.size):
+    for i in range(n):
         # peak = max(peak, x[i])
-        t_1 = x[i]
-        t_2 = x_dot[i]
-        peak_1 = max(peak, t_1)
-        t_3 = 0.5 * (peak_dot + t_2) if peak == t_1 else peak_dot
-        peak_dot = t_2 if t_1 > peak else t_3
+        x_i = x[i]
+        x_dot_i = x_dot[i]
+        peak_1 = max(peak, x_i)
+        tangent = 0.5 * (peak_dot + x_dot_i) if peak == x_i else peak_dot
+        peak_dot = x_dot_i if x_i > peak else tangent
         # worst = max(worst, peak - x[i])
-        t_4 = peak_1 - t_1
-        t_5 = peak_dot - t_2
-        t_6 = 0.5 * (worst_dot + t_5) if worst == t_4 else worst_dot
-        worst_dot = t_5 if t_4 > worst else t_6
+        difference = peak_1 - x_i
+        tangent_1 = peak_dot - x_dot_i
+        tangent_2 = 0.5 * (worst_dot + tangent_1) if worst == difference else worst_dot
+        worst_dot = tangent_1 if difference > worst else tangent_2
         peak = peak_1
-        worst = max(worst, t_4)
+        worst = max(worst, difference)
     return worst, worst_dot

@@ -14,46 +14,46 @@ def drawdown_value_and_grad(x):
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
-    # for i in range(x.size):
     worst = 0.0
     peak_store = np.empty(n)
     worst_store = np.empty(n)
+    # for i in range(x.size):
     for i in range(n):
         peak_store[i] = peak
         worst_store[i] = worst
         # peak = max(peak, x[i])
-        t = x[i]
-        peak = max(peak, t)
+        x_i = x[i]
+        peak = max(peak, x_i)
         # worst = max(worst, peak - x[i])
-        worst = max(worst, peak - t)
+        worst = max(worst, peak - x_i)
 
     # reverse sweep
-    # for i in range(x.size):
     worst_bar = 1.0
     peak_bar = 0.0
     x_bar = np.zeros(n)
+    # for i in range(x.size):
     for i in range(n - 1, -1, -1):
         peak = peak_store[i]
         worst_1 = worst_store[i]
         # peak = max(peak, x[i])
-        t_1 = x[i]
-        peak_1 = max(peak, t_1)
+        x_i_1 = x[i]
+        peak_1 = max(peak, x_i_1)
         # worst = max(worst, peak - x[i])
-        t_2 = peak_1 - t_1
-        t_3 = t_2 > worst_1
-        t_4 = worst_1 == t_2
-        t_5 = 0.5 * worst_bar
-        t_6 = worst_bar if t_3 else (t_5 if t_4 else 0.0)
-        peak_bar += t_6
+        difference = peak_1 - x_i_1
+        test = difference > worst_1
+        test_1 = worst_1 == difference
+        adjoint = 0.5 * worst_bar
+        adjoint_1 = worst_bar if test else (adjoint if test_1 else 0.0)
+        peak_bar += adjoint_1
         # peak = max(peak, x[i])
-        t_7 = t_1 > peak
-        t_8 = peak == t_1
-        t_9 = 0.5 * peak_bar
-        x_bar[i] += (peak_bar if t_7 else (t_9 if t_8 else 0.0)) - t_6
+        test_2 = x_i_1 > peak
+        test_3 = peak == x_i_1
+        adjoint_2 = 0.5 * peak_bar
+        x_bar[i] += (peak_bar if test_2 else (adjoint_2 if test_3 else 0.0)) - adjoint_1
         # worst = max(worst, peak - x[i])
-        worst_bar = 0.0 if t_3 else (t_5 if t_4 else worst_bar)
+        worst_bar = 0.0 if test else (adjoint if test_1 else worst_bar)
         # peak = max(peak, x[i])
-        peak_bar = 0.0 if t_7 else (t_9 if t_8 else peak_bar)
+        peak_bar = 0.0 if test_2 else (adjoint_2 if test_3 else peak_bar)
     # peak = x[0]
     x_bar[0] += peak_bar
     return worst, (x_bar,)

@@ -6,35 +6,32 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def early_return_jvp(x, x_dot):
     """The value of `early_return` and its tangent, for given tangents of `x`."""
-    t = x.shape[0]
-    # for i in range(x.size):
-    if t != x_dot.shape[0]:
+    n = x.shape[0]
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     result = 0.0
     result_dot = 0.0
     s = 0.0
     s_dot = 0.0
     left = False
-    for i in range(t):
-        # for j in range(i):
+    # for i in range(x.size):
+    for i in range(n):
         left = False
         for j in range(i):
             # s += x[i] * x[j]
-            t_1 = x[i]
-            t_2 = x[j]
-            s += t_1 * t_2
-            s_dot += t_2 * x_dot[i] + t_1 * x_dot[j]
+            x_i = x[i]
+            x_j = x[j]
+            s += x_i * x_j
+            s_dot += x_j * x_dot[i] + x_i * x_dot[j]
             if s > 1.0:
                 # return s * s
-                t_3 = s * s_dot
+                product = s * s_dot
                 left = True
                 result = s * s
-                result_dot = t_3 + t_3
+                result_dot = product + product
                 break
-        # for j in range(i):
         if left:
             break
-    # for i in range(x.size):
     if not left:
         result = s
         result_dot = s_dot

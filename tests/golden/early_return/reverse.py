@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -9,7 +10,6 @@ def early_return_value_and_grad(x):
     """The value of `early_return` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    # for i in range(x.size):
     result = 0.0
     s = 0.0
     iterations = 0
@@ -17,9 +17,9 @@ def early_return_value_and_grad(x):
     exit_1_store = np.empty(n, dtype=np.int64)
     iterations_1_store = np.empty(n, dtype=np.int64)
     s_store = np.empty((n, max(0, n - 1)))
+    # for i in range(x.size):
     for i in range(n):
         iterations += 1
-        # for j in range(i):
         iterations_1 = 0
         left = False
         exit_1 = 0
@@ -35,15 +35,12 @@ def early_return_value_and_grad(x):
                 break
         exit_1_store[i] = exit_1
         iterations_1_store[i] = iterations_1
-        # for j in range(i):
         if left:
             break
-    # for i in range(x.size):
     if not left:
         result = s
 
     # reverse sweep
-    # for i in range(x.size):
     if left:
         return_bar = 1.0
         s_bar = 0.0
@@ -51,26 +48,26 @@ def early_return_value_and_grad(x):
         return_bar = 0.0
         s_bar = 1.0
     x_bar = np.zeros(n)
+    # for i in range(x.size):
     for i in range(iterations - 1, -1, -1):
-        # for j in range(i):
-        t = iterations_1_store[i] - 1
+        row = tapec_runtime.opaque(i)
+        difference = iterations_1_store[row] - 1
         x_bar_sum = 0.0
-        leaving = exit_1_store[i] != 0
-        for j in range(t, -1, -1):
-            s = s_store[i, j]
+        leaving = exit_1_store[row] != 0
+        # for j in range(i):
+        for j in tapec_runtime.independent(range(difference, -1, -1)):
+            s = s_store[row, j]
             # if s > 1.0:
             if leaving:
                 # return s * s
-                t_1 = s * return_bar
-                s_bar += t_1
-                s_bar += t_1
+                adjoint = s * return_bar
+                s_bar += adjoint
+                s_bar += adjoint
                 return_bar = 0.0
             # s += x[i] * x[j]
-            x_bar[j] += x[i] * s_bar
+            x_bar[j] += x[row] * s_bar
             x_bar_sum += x[j] * s_bar
             leaving = False
-        # for j in range(i):
-        if -1 < t:
-            # s += x[i] * x[j]
-            x_bar[i] += x_bar_sum
+        if -1 < difference:
+            x_bar[row] += x_bar_sum
     return result, (x_bar,)

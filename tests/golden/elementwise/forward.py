@@ -13,52 +13,52 @@ import tapec_runtime
 def elementwise_jvp(x, y, x_dot):
     """The value of `elementwise` and its tangent, for given tangents of `x`."""
     tapec_runtime.wide_vectors()
-    t = x.shape[0]
+    extent = x.shape[0]
     # z = x * y + np.sin(x)
-    if t != x_dot.shape[0]:
+    if extent != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    y_n0 = y.shape[0]
-    if t != y_n0:
-        if t == 1:
-            extent = y_n0
+    extent_1 = y.shape[0]
+    if extent != extent_1:
+        if extent == 1:
+            extent_2 = extent_1
         else:
-            if y_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = t
-        if t != extent:
-            if t != 1:
+            extent_2 = extent
+        if extent != extent_2:
+            if extent != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out_dot = np.zeros(extent)
-        out = np.empty(extent)
-        for i in range(extent):
-            t_1 = i * step
-            out_dot[i] = x_dot[t_1]
-            out[i] = x[t_1]
-        if y_n0 != extent:
-            if y_n0 != 1:
+        out_dot = np.zeros(extent_2)
+        out = np.empty(extent_2)
+        for i in range(extent_2):
+            product = i * step
+            out_dot[i] = x_dot[product]
+            out[i] = x[product]
+        if extent_1 != extent_2:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        t_2 = np.empty(extent)
-        for i in range(extent):
-            t_2[i] = y[i * step_1]
+        t = np.empty(extent_2)
+        for i in range(extent_2):
+            t[i] = y[i * step_1]
     else:
         out = x
         out_dot = x_dot
-        t_2 = y
+        t = y
     total = 0.0
     total_dot = 0.0
     for i in range(out.shape[0]):
-        t_3 = out[i]
-        t_4 = out_dot[i]
-        t_5 = t_2[i]
-        t_6 = t_3 * t_5 + tapec_runtime.sin(t_3)
+        out_i = out[i]
+        out_dot_i = out_dot[i]
+        t_i = t[i]
+        total_1 = out_i * t_i + tapec_runtime.sin(out_i)
         # return (z**2).sum() / x.size
-        t_7 = 2 * t_6 * (t_5 * t_4 + tapec_runtime.cos(t_3) * t_4)
-        total += t_6 ** 2
-        total_dot += t_7
-    return total / t, total_dot / t
+        tangent = 2 * total_1 * (t_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
+        total += total_1 ** 2
+        total_dot += tangent
+    return total / extent, total_dot / extent

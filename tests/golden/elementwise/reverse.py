@@ -16,77 +16,77 @@ def elementwise_value_and_grad(x, y):
     if y.shape[0] == x.shape[0]:
 
         # forward sweep
-        n = x.shape[0]
+        extent = x.shape[0]
         # return (z**2).sum() / x.size
-        t = 1.0 / n
+        ratio = 1.0 / extent
         # z = x * y + np.sin(x)
         total = 0.0
-        x_bar = np.empty(n)
-        for i in range(n):
-            t_1 = x[i]
-            t_2 = y[i]
-            t_3 = t_1 * t_2 + tapec_runtime.sin(t_1)
+        x_bar = np.empty(extent)
+        for i in range(extent):
+            x_i = x[i]
+            y_i = y[i]
+            total_1 = x_i * y_i + tapec_runtime.sin(x_i)
             # return (z**2).sum() / x.size
-            t_4 = 2 * t_3 * t
-            x_bar[i] = tapec_runtime.cos(t_1) * t_4 + t_2 * t_4
-            total += t_3 ** 2
+            product = 2 * total_1 * ratio
+            x_bar[i] = tapec_runtime.cos(x_i) * product + y_i * product
+            total += total_1 ** 2
 
         # reverse sweep
         # return (z**2).sum() / x.size
-        result = total / n
+        result = total / extent
     else:
 
         # forward sweep
-        n_1 = x.shape[0]
-        y_n0 = y.shape[0]
+        extent_1 = x.shape[0]
+        extent_2 = y.shape[0]
         # z = x * y + np.sin(x)
-        if n_1 == 1:
-            extent = y_n0
+        if extent_1 == 1:
+            extent_3 = extent_2
         else:
-            if y_n0 != 1:
+            if extent_2 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = n_1
-        if n_1 != extent:
-            if n_1 != 1:
+            extent_3 = extent_1
+        if extent_1 != extent_3:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent)
-        for i in range(extent):
+        out = np.empty(extent_3)
+        for i in range(extent_3):
             out[i] = x[i * step]
-        if y_n0 != extent:
-            if y_n0 != 1:
+        if extent_2 != extent_3:
+            if extent_2 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
+        out_1 = np.empty(extent_3)
+        for i in range(extent_3):
             out_1[i] = y[i * step_1]
-        z = np.empty(extent)
-        for i in range(extent):
-            t_5 = out[i]
-            z[i] = t_5 * out_1[i] + tapec_runtime.sin(t_5)
+        z = np.empty(extent_3)
+        for i in range(extent_3):
+            out_i = out[i]
+            z[i] = out_i * out_1[i] + tapec_runtime.sin(out_i)
         # return (z**2).sum() / x.size
-        t_6 = 1.0 / n_1
-        total_1 = 0.0
-        z_bar = np.zeros(extent)
-        for i in range(extent):
-            t_7 = z[i]
-            z_bar[i] += 2 * t_7 * t_6
-            total_1 += t_7 ** 2
+        ratio_1 = 1.0 / extent_1
+        total_2 = 0.0
+        z_bar = np.zeros(extent_3)
+        for i in range(extent_3):
+            z_i = z[i]
+            z_bar[i] += 2 * z_i * ratio_1
+            total_2 += z_i ** 2
 
         # reverse sweep
-        out_bar = np.zeros(extent)
+        out_bar = np.zeros(extent_3)
         # z = x * y + np.sin(x)
-        for i in range(extent):
-            t_8 = z_bar[i]
-            t_9 = out_1[i] * t_8
-            out_bar[i] += tapec_runtime.cos(out[i]) * t_8 + t_9
-        x_bar = np.zeros(n_1)
-        for i in range(extent):
+        for i in range(extent_3):
+            z_bar_i = z_bar[i]
+            adjoint = out_1[i] * z_bar_i
+            out_bar[i] += tapec_runtime.cos(out[i]) * z_bar_i + adjoint
+        x_bar = np.zeros(extent_1)
+        for i in range(extent_3):
             x_bar[i * step] += out_bar[i]
         # return (z**2).sum() / x.size
-        result = total_1 / n_1
+        result = total_2 / extent_1
     return result, (x_bar,)

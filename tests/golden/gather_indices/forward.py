@@ -7,17 +7,17 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def gather_indices_jvp(x, index, x_dot):
     """The value of `gather_indices` and its tangent, for given tangents of `x`."""
-    # for k in range(index.size):
     if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
+    # for k in range(index.size):
     for k in range(index.shape[0]):
         # s += x[index[k]] ** 3
-        t = index[k]
-        if t >= x.shape[0] or t + x.shape[0] < 0:
-            raise tapec_runtime.IndexOutOfRange("`x`", 0, t, x.shape[0], "s += x[index[k]] ** 3")
-        t_1 = x[t]
-        s += t_1 ** 3
-        s_dot += 3 * t_1 ** 2 * x_dot[t]
+        index_k = index[k]
+        if index_k >= x.shape[0] or index_k + x.shape[0] < 0:
+            raise tapec_runtime.IndexOutOfRange("`x`", 0, index_k, x.shape[0], "s += x[index[k]] ** 3")
+        x_index_k = x[index_k]
+        s += x_index_k ** 3
+        s_dot += 3 * x_index_k ** 2 * x_dot[index_k]
     return s, s_dot

@@ -9,17 +9,17 @@ import tapec_runtime
 def gather_indices_value_and_grad(x, index):
     """The value of `gather_indices` and its gradient with respect to `x`."""
     # forward sweep
-    # for k in range(index.size):
     s = 0.0
     x_bar = np.zeros(x.shape[0])
+    # for k in range(index.size):
     for k in range(index.shape[0]):
         # s += x[index[k]] ** 3
-        t = index[k]
-        t_1 = x[t]
-        if t >= x.shape[0] or x.shape[0] + t < 0:
-            raise tapec_runtime.IndexOutOfRange("`x`", 0, t, x.shape[0], "s += x[index[k]] ** 3")
-        x_bar[t] += 3 * t_1 ** 2
-        s += t_1 ** 3
+        index_k = index[k]
+        x_index_k = x[index_k]
+        if index_k >= x.shape[0] or x.shape[0] + index_k < 0:
+            raise tapec_runtime.IndexOutOfRange("`x`", 0, index_k, x.shape[0], "s += x[index[k]] ** 3")
+        x_bar[index_k] += 3 * x_index_k ** 2
+        s += x_index_k ** 3
 
     # reverse sweep
     return s, (x_bar,)

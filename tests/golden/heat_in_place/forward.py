@@ -9,37 +9,37 @@ import tapec_runtime
 def heat_in_place_jvp(u, steps, u_dot):
     """The value of `heat_in_place` and its tangent, for given tangents of `u`."""
     tapec_runtime.wide_vectors()
-    t = u.shape[0]
+    n = u.shape[0]
     # v = u.copy()
-    if t != u_dot.shape[0]:
+    if n != u_dot.shape[0]:
         raise ValueError("the tangent of `u` has another shape than `u`")
-    t_1_dot = np.empty(t)
-    t_1 = np.empty(t)
-    for i in range(t):
-        t_1_dot[i] = u_dot[i]
-        t_1[i] = u[i]
+    v_dot = np.empty(n)
+    v = np.empty(n)
+    for i in range(n):
+        v_dot[i] = u_dot[i]
+        v[i] = u[i]
     # w = v.copy()
-    t_2_dot = np.empty(t)
-    t_2 = np.empty(t)
+    w_dot = np.empty(n)
+    w = np.empty(n)
     for _ in range(steps):
         # w = v.copy()
-        for i in tapec_runtime.independent(range(t)):
-            t_2_dot[i] = t_1_dot[i]
-            t_2[i] = t_1[i]
+        for i in tapec_runtime.independent(range(n)):
+            w_dot[i] = v_dot[i]
+            w[i] = v[i]
         # for i in range(1, v.size - 1):
-        for i in tapec_runtime.independent(range(1, t - 1)):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_3 = t_2[i]
-            t_4 = t_2_dot[i]
-            t_5 = 0.1 * (t_2_dot[i - 1] - 2.0 * t_4 + t_2_dot[i + 1])
-            t_1_dot[i] = t_4 + t_5
-            t_1[i] = t_3 + 0.1 * (t_2[i - 1] - 2.0 * t_3 + t_2[i + 1])
+            w_i = w[i]
+            w_dot_i = w_dot[i]
+            tangent = 0.1 * (w_dot[i - 1] - 2.0 * w_dot_i + w_dot[i + 1])
+            v_dot[i] = w_dot_i + tangent
+            v[i] = w_i + 0.1 * (w[i - 1] - 2.0 * w_i + w[i + 1])
     # return np.sum(v * v)
     total = 0.0
     total_dot = 0.0
-    for i in range(t):
-        t_6 = t_1[i]
-        t_7 = t_6 * t_1_dot[i]
-        total += t_6 * t_6
-        total_dot += t_7 + t_7
+    for i in range(n):
+        v_i = v[i]
+        tangent_1 = v_i * v_dot[i]
+        total += v_i * v_i
+        total_dot += tangent_1 + tangent_1
     return total, total_dot

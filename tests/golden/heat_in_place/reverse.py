@@ -11,55 +11,53 @@ def heat_in_place_value_and_grad(u, steps):
     tapec_runtime.wide_vectors()
     # forward sweep
     n = u.shape[0]
-    t = np.empty(n)
+    v = np.empty(n)
     # v = u.copy()
     for i in range(n):
-        t[i] = u[i]
+        v[i] = u[i]
     # w = v.copy()
-    t_1 = np.empty(n)
+    w = np.empty(n)
     for _ in range(steps):
         # w = v.copy()
         for i in range(n):
-            t_1[i] = t[i]
+            w[i] = v[i]
         # for i in range(1, v.size - 1):
         for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_2 = t_1[i]
-            t[i] = t_2 + 0.1 * (t_1[i - 1] - 2.0 * t_2 + t_1[i + 1])
+            w_i = w[i]
+            v[i] = w_i + 0.1 * (w[i - 1] - 2.0 * w_i + w[i + 1])
     # return np.sum(v * v)
     total = 0.0
     u_bar = np.empty(n)
     for i in range(n):
-        t_3 = t[i]
-        u_bar[i] = t_3 + t_3
-        total += t_3 * t_3
+        v_i = v[i]
+        u_bar[i] = v_i + v_i
+        total += v_i * v_i
 
     # reverse sweep
     # w = v.copy()
-    t_1_bar = np.empty(n)
+    w_bar = np.empty(n)
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
         # w = v.copy()
         for i in range(n):
-            t_1_bar[i] = 0.0
+            w_bar[i] = 0.0
+        w_bar_carried = 0.0
+        w_bar_carried_1 = 0.0
         # for i in range(1, v.size - 1):
-        t_2_bar_2_carried = 0.0
-        t_2_bar_2_carried_1 = 0.0
         for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_4 = u_bar[i]
-            t_5 = 0.1 * t_4
-            t_6 = t_4 - 2.0 * t_5 + t_2_bar_2_carried_1
+            u_bar_i = u_bar[i]
+            w_bar_carried_2 = 0.1 * u_bar_i
+            w_bar_carried_3 = u_bar_i - 2.0 * w_bar_carried_2 + w_bar_carried_1
             u_bar[i] = 0.0
-            t_1_bar[i - 1] += t_5 + t_2_bar_2_carried
-            t_2_bar_2_carried = t_6
-            t_2_bar_2_carried_1 = t_5
-        # for i in range(1, v.size - 1):
+            w_bar[i - 1] += w_bar_carried_2 + w_bar_carried
+            w_bar_carried = w_bar_carried_3
+            w_bar_carried_1 = w_bar_carried_2
         if 1 < n - 1:
-            # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_1_bar[n - 2] += t_2_bar_2_carried
-            t_1_bar[n - 1] += t_2_bar_2_carried_1
+            w_bar[n - 2] += w_bar_carried
+            w_bar[n - 1] += w_bar_carried_1
         # w = v.copy()
         for i in range(n):
-            u_bar[i] += t_1_bar[i]
+            u_bar[i] += w_bar[i]
     return total, (u_bar,)

@@ -15,48 +15,48 @@ def hologram_jvp(phase, field, phase_dot):
     field_re = field.real
     field_im = field.imag
     tapec_runtime.wide_vectors()
-    t = phase.shape[0]
+    extent = phase.shape[0]
     # wave = np.exp(1j * phase) * field + 1.0
-    if t != phase_dot.shape[0]:
+    if extent != phase_dot.shape[0]:
         raise ValueError("the tangent of `phase` has another shape than `phase`")
-    field_re_n0 = field_re.shape[0]
-    if t != field_re_n0:
-        if t == 1:
-            extent = field_re_n0
+    extent_1 = field_re.shape[0]
+    if extent != extent_1:
+        if extent == 1:
+            extent_2 = extent_1
         else:
-            if field_re_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = t
-        if t != extent:
-            if t != 1:
+            extent_2 = extent
+        if extent != extent_2:
+            if extent != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out_dot = np.zeros(extent)
-        out = np.empty(extent)
-        for i in range(extent):
-            t_1 = i * step
-            out_dot[i] = phase_dot[t_1]
-            out[i] = phase[t_1]
-        t_2 = field_re_n0 != extent
-        if t_2:
-            if field_re_n0 != 1:
+        out_dot = np.zeros(extent_2)
+        out = np.empty(extent_2)
+        for i in range(extent_2):
+            product = i * step
+            out_dot[i] = phase_dot[product]
+            out[i] = phase[product]
+        test = extent_1 != extent_2
+        if test:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
+        out_1 = np.empty(extent_2)
+        for i in range(extent_2):
             out_1[i] = field_re[i * step_1]
-        if t_2:
-            if field_re_n0 != 1:
+        if test:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_2 = 0
         else:
             step_2 = 1
-        out_2 = np.empty(extent)
-        for i in range(extent):
+        out_2 = np.empty(extent_2)
+        for i in range(extent_2):
             out_2[i] = field_im[i * step_2]
         field_im = out_2
         field_re = out_1
@@ -64,45 +64,45 @@ def hologram_jvp(phase, field, phase_dot):
         out = phase
         out_dot = phase_dot
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    t_3 = out.shape[0]
-    if t_3 <= 0:
-        raise tapec_runtime.IndexOutOfRange("an array", 0, 0, t_3, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+    n = out.shape[0]
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
     # wave = np.exp(1j * phase) * field + 1.0
-    n = max(t_3, 0)
-    t_kept = np.empty(n)
-    t_kept_1 = np.empty(n)
-    for i in range(t_3):
-        t_4 = 0.0 + out[i]
-        t_kept_1[i] = t_4
-        t_kept[i] = t_4
-    for i in range(t_3):
+    larger = max(n, 0)
+    t_kept = np.empty(larger)
+    t_kept_1 = np.empty(larger)
+    for i in range(n):
+        total = 0.0 + out[i]
+        t_kept_1[i] = total
+        t_kept[i] = total
+    for i in range(n):
         t_kept_1[i] = tapec_runtime.cos(t_kept_1[i])
-    for i in range(t_3):
+    for i in range(n):
         t_kept[i] = tapec_runtime.sin(t_kept[i])
-    wave_re = np.empty(t_3)
-    wave_re_dot = np.empty(t_3)
-    wave_im = np.empty(t_3)
-    wave_im_dot = np.empty(t_3)
-    for i in tapec_runtime.independent(range(t_3)):
-        t_5 = t_kept[i]
-        t_6 = out_dot[i]
-        t_7 = t_kept_1[i]
-        t_8 = field_re[i]
-        t_9 = field_im[i]
-        t_10 = -(t_5 * t_6)
-        t_11 = t_7 * t_6
-        wave_re_dot[i] = t_8 * t_10 - t_9 * t_11
-        wave_re[i] = t_7 * t_8 - t_5 * t_9 + 1.0
-        wave_im_dot[i] = t_9 * t_10 + t_8 * t_11
-        wave_im[i] = 0.0 + (t_7 * t_9 + t_5 * t_8)
+    wave_re = np.empty(n)
+    wave_re_dot = np.empty(n)
+    wave_im = np.empty(n)
+    wave_im_dot = np.empty(n)
+    for i in tapec_runtime.independent(range(n)):
+        t_i = t_kept[i]
+        out_dot_i = out_dot[i]
+        t_i_1 = t_kept_1[i]
+        field_re_i = field_re[i]
+        field_im_i = field_im[i]
+        tangent = -(t_i * out_dot_i)
+        tangent_1 = t_i_1 * out_dot_i
+        wave_re_dot[i] = field_re_i * tangent - field_im_i * tangent_1
+        wave_re[i] = t_i_1 * field_re_i - t_i * field_im_i + 1.0
+        wave_im_dot[i] = field_im_i * tangent + field_re_i * tangent_1
+        wave_im[i] = 0.0 + (t_i_1 * field_im_i + t_i * field_re_i)
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    total = 0.0
-    total_dot = 0.0
-    for i in range(t_3):
-        t_12 = wave_re[i]
-        t_13 = wave_im[i]
-        t_14 = t_12 * wave_re_dot[i]
-        t_15 = t_13 * wave_im_dot[i]
-        total += t_12 * t_12 + t_13 * t_13
-        total_dot += t_14 + t_14 + (t_15 + t_15)
-    return total + wave_im[0], total_dot + wave_im_dot[0]
+    total_1 = 0.0
+    total_1_dot = 0.0
+    for i in range(n):
+        wave_re_i = wave_re[i]
+        wave_im_i = wave_im[i]
+        tangent_2 = wave_re_i * wave_re_dot[i]
+        tangent_3 = wave_im_i * wave_im_dot[i]
+        total_1 += wave_re_i * wave_re_i + wave_im_i * wave_im_i
+        total_1_dot += tangent_2 + tangent_2 + (tangent_3 + tangent_3)
+    return total_1 + wave_im[0], total_1_dot + wave_im_dot[0]

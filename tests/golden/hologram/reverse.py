@@ -18,131 +18,131 @@ def hologram_value_and_grad(phase, field):
     if field_re.shape[0] == phase.shape[0]:
 
         # forward sweep
-        n = phase.shape[0]
+        extent = phase.shape[0]
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        if n <= 0:
-            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
-        wave_re_bar = np.empty(n)
-        wave_im = np.empty(n)
+        if extent <= 0:
+            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+        wave_re_bar = np.empty(extent)
+        wave_im = np.empty(extent)
         # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(n):
-            t = 0.0 + phase[i]
-            t_1 = tapec_runtime.cos(t)
-            t_2 = tapec_runtime.sin(t)
-            t_3 = field_re[i]
-            t_4 = field_im[i]
-            wave_re_bar[i] = t_1 * t_3 - t_2 * t_4 + 1.0
-            wave_im[i] = 0.0 + (t_1 * t_4 + t_2 * t_3)
+        for i in range(extent):
+            total = 0.0 + phase[i]
+            cosine = tapec_runtime.cos(total)
+            sine = tapec_runtime.sin(total)
+            field_re_i = field_re[i]
+            field_im_i = field_im[i]
+            wave_re_bar[i] = cosine * field_re_i - sine * field_im_i + 1.0
+            wave_im[i] = 0.0 + (cosine * field_im_i + sine * field_re_i)
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        total = 0.0
-        phase_bar = np.empty(n)
-        for i in range(n):
-            t_5 = wave_re_bar[i]
-            t_6 = wave_im[i]
-            phase_bar[i] = t_6 + t_6
-            wave_re_bar[i] = t_5 + t_5
-            total += t_5 * t_5 + t_6 * t_6
+        total_1 = 0.0
+        phase_bar = np.empty(extent)
+        for i in range(extent):
+            wave_re_bar_i = wave_re_bar[i]
+            wave_im_i = wave_im[i]
+            phase_bar[i] = wave_im_i + wave_im_i
+            wave_re_bar[i] = wave_re_bar_i + wave_re_bar_i
+            total_1 += wave_re_bar_i * wave_re_bar_i + wave_im_i * wave_im_i
 
         # reverse sweep
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         phase_bar[0] += 1.0
         # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(n):
-            t_7 = 0.0 + phase[i]
-            t_8 = field_re[i]
-            t_9 = field_im[i]
-            t_10 = phase_bar[i]
-            t_11 = wave_re_bar[i]
-            t_12 = tapec_runtime.cos(t_7) * (t_8 * t_10 - t_9 * t_11)
-            t_13 = -(tapec_runtime.sin(t_7) * (t_9 * t_10 + t_8 * t_11))
-            phase_bar[i] = t_12 + t_13
+        for i in range(extent):
+            total_2 = 0.0 + phase[i]
+            field_re_i_1 = field_re[i]
+            field_im_i_1 = field_im[i]
+            phase_bar_i = phase_bar[i]
+            wave_re_bar_i_1 = wave_re_bar[i]
+            adjoint = tapec_runtime.cos(total_2) * (field_re_i_1 * phase_bar_i - field_im_i_1 * wave_re_bar_i_1)
+            adjoint_1 = -(tapec_runtime.sin(total_2) * (field_im_i_1 * phase_bar_i + field_re_i_1 * wave_re_bar_i_1))
+            phase_bar[i] = adjoint + adjoint_1
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        result = total + wave_im[0]
+        result = total_1 + wave_im[0]
     else:
 
         # forward sweep
-        n_1 = phase.shape[0]
-        field_re_n0 = field_re.shape[0]
+        extent_1 = phase.shape[0]
+        extent_2 = field_re.shape[0]
         # wave = np.exp(1j * phase) * field + 1.0
-        if n_1 == 1:
-            extent = field_re_n0
+        if extent_1 == 1:
+            extent_3 = extent_2
         else:
-            if field_re_n0 != 1:
+            if extent_2 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = n_1
-        if n_1 != extent:
-            if n_1 != 1:
+            extent_3 = extent_1
+        if extent_1 != extent_3:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent)
-        for i in range(extent):
+        out = np.empty(extent_3)
+        for i in range(extent_3):
             out[i] = phase[i * step]
-        t_14 = field_re_n0 != extent
-        if t_14:
-            if field_re_n0 != 1:
+        test = extent_2 != extent_3
+        if test:
+            if extent_2 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
+        out_1 = np.empty(extent_3)
+        for i in range(extent_3):
             out_1[i] = field_re[i * step_1]
-        if t_14:
-            if field_re_n0 != 1:
+        if test:
+            if extent_2 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_2 = 0
         else:
             step_2 = 1
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        if extent <= 0:
-            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+        if extent_3 <= 0:
+            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent_3, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
         # wave = np.exp(1j * phase) * field + 1.0
-        out_2 = np.empty(extent)
-        for i in range(extent):
+        out_2 = np.empty(extent_3)
+        for i in range(extent_3):
             out_2[i] = field_im[i * step_2]
-        t_15 = out_2
-        t_16 = out_1
-        wave_re = np.empty(extent)
-        wave_im_1 = np.empty(extent)
-        for i in range(extent):
-            t_17 = 0.0 + out[i]
-            t_18 = tapec_runtime.cos(t_17)
-            t_19 = tapec_runtime.sin(t_17)
-            t_20 = t_16[i]
-            t_21 = t_15[i]
-            wave_re[i] = t_18 * t_20 - t_19 * t_21 + 1.0
-            wave_im_1[i] = 0.0 + (t_18 * t_21 + t_19 * t_20)
+        t = out_2
+        t_1 = out_1
+        wave_re = np.empty(extent_3)
+        wave_im_1 = np.empty(extent_3)
+        for i in range(extent_3):
+            total_3 = 0.0 + out[i]
+            cosine_1 = tapec_runtime.cos(total_3)
+            sine_1 = tapec_runtime.sin(total_3)
+            t_i = t_1[i]
+            t_i_1 = t[i]
+            wave_re[i] = cosine_1 * t_i - sine_1 * t_i_1 + 1.0
+            wave_im_1[i] = 0.0 + (cosine_1 * t_i_1 + sine_1 * t_i)
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        total_1 = 0.0
-        wave_re_bar_1 = np.zeros(extent)
-        wave_im_bar = np.zeros(extent)
-        for i in range(extent):
-            t_22 = wave_re[i]
-            t_23 = wave_im_1[i]
-            wave_im_bar[i] += t_23 + t_23
-            wave_re_bar_1[i] += t_22 + t_22
-            total_1 += t_22 * t_22 + t_23 * t_23
+        total_4 = 0.0
+        wave_re_bar_1 = np.zeros(extent_3)
+        wave_im_bar = np.zeros(extent_3)
+        for i in range(extent_3):
+            wave_re_i = wave_re[i]
+            wave_im_i_1 = wave_im_1[i]
+            wave_im_bar[i] += wave_im_i_1 + wave_im_i_1
+            wave_re_bar_1[i] += wave_re_i + wave_re_i
+            total_4 += wave_re_i * wave_re_i + wave_im_i_1 * wave_im_i_1
 
         # reverse sweep
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         wave_im_bar[0] += 1.0
-        out_bar = np.zeros(extent)
+        out_bar = np.zeros(extent_3)
         # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(extent):
-            t_24 = 0.0 + out[i]
-            t_25 = t_16[i]
-            t_26 = t_15[i]
-            t_27 = wave_im_bar[i]
-            t_28 = wave_re_bar_1[i]
-            t_2_bar = t_25 * t_27 - t_26 * t_28
-            t_1_bar = t_26 * t_27 + t_25 * t_28
-            t_29 = -(tapec_runtime.sin(t_24) * t_1_bar)
-            out_bar[i] += tapec_runtime.cos(t_24) * t_2_bar + t_29
-        phase_bar = np.zeros(n_1)
-        for i in range(extent):
+        for i in range(extent_3):
+            total_5 = 0.0 + out[i]
+            t_i_2 = t_1[i]
+            t_i_3 = t[i]
+            wave_im_bar_i = wave_im_bar[i]
+            wave_re_bar_i_2 = wave_re_bar_1[i]
+            sine_bar = t_i_2 * wave_im_bar_i - t_i_3 * wave_re_bar_i_2
+            cosine_bar = t_i_3 * wave_im_bar_i + t_i_2 * wave_re_bar_i_2
+            adjoint_2 = -(tapec_runtime.sin(total_5) * cosine_bar)
+            out_bar[i] += tapec_runtime.cos(total_5) * sine_bar + adjoint_2
+        phase_bar = np.zeros(extent_1)
+        for i in range(extent_3):
             phase_bar[i * step] += out_bar[i]
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        result = total_1 + wave_im_1[0]
+        result = total_4 + wave_im_1[0]
     return result, (phase_bar,)

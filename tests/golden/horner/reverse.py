@@ -9,15 +9,15 @@ def horner_value_and_grad(c, x):
     """The value of `horner` and its gradient with respect to `c`."""
     # forward sweep
     n = c.shape[0]
-    # for i in range(c.size - 1, -1, -1):
     r = 0.0
+    # for i in range(c.size - 1, -1, -1):
     for i in range(n - 1, -1, -1):
         r = r * x + c[i]
 
     # reverse sweep
-    # for i in range(c.size - 1, -1, -1):
     r_bar = 1.0
     c_bar = np.empty(n)
+    # for i in range(c.size - 1, -1, -1):
     for i in range(n):
         # r = r * x + c[i]
         c_bar[i] = r_bar

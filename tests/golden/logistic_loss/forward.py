@@ -16,50 +16,50 @@ def logistic_loss_jvp(w, x, y, w_dot):
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     if w.shape[0] != w_dot.shape[0]:
         raise ValueError("the tangent of `w` has another shape than `w`")
-    t = np.dot(x, w)
-    t_1 = np.dot(x, w_dot)
-    y_n0 = y.shape[0]
-    x_n0 = x.shape[0]
-    if y_n0 != x_n0:
-        if y_n0 == 1:
-            extent = x_n0
+    x_w = np.dot(x, w)
+    tangent = np.dot(x, w_dot)
+    extent = y.shape[0]
+    extent_1 = x.shape[0]
+    if extent != extent_1:
+        if extent == 1:
+            extent_2 = extent_1
         else:
-            if x_n0 != 1:
+            if extent_1 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = y_n0
-        if y_n0 != extent:
-            if y_n0 != 1:
+            extent_2 = extent
+        if extent != extent_2:
+            if extent != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent)
-        for i in range(extent):
+        out = np.empty(extent_2)
+        for i in range(extent_2):
             out[i] = y[i * step]
-        if x_n0 != extent:
-            if x_n0 != 1:
+        if extent_1 != extent_2:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        t_2_dot = np.zeros(extent)
-        t_2 = np.empty(extent)
-        for i in range(extent):
-            t_3 = i * step_1
-            t_2_dot[i] = t_1[t_3]
-            t_2[i] = t[t_3]
+        t_dot = np.zeros(extent_2)
+        t = np.empty(extent_2)
+        for i in range(extent_2):
+            product = i * step_1
+            t_dot[i] = tangent[product]
+            t[i] = x_w[product]
     else:
-        t_2 = t
-        t_2_dot = t_1
+        t = x_w
+        t_dot = tangent
         out = y
     total = 0.0
     total_dot = 0.0
     n = out.shape[0]
     for i in range(n):
-        t_4 = -out[i]
-        t_5 = tapec_runtime.exp(t_4 * t_2[i])
-        t_6 = t_5 * (t_4 * t_2_dot[i])
-        t_7 = 1.0 + t_5
-        total += tapec_runtime.log(t_7)
-        total_dot += t_6 / t_7 if t_6 != 0.0 else 0.0
+        negative = -out[i]
+        exponential = tapec_runtime.exp(negative * t[i])
+        tangent_1 = exponential * (negative * t_dot[i])
+        total_1 = 1.0 + exponential
+        total += tapec_runtime.log(total_1)
+        total_dot += tangent_1 / total_1 if tangent_1 != 0.0 else 0.0
     return total / n, total_dot / n

@@ -17,68 +17,68 @@ def logistic_loss_value_and_grad(w, x, y):
 
         # forward sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        t = np.dot(x, w)
-        n = y.shape[0]
-        t_1 = 1.0 / n
+        x_w = np.dot(x, w)
+        extent = y.shape[0]
+        ratio = 1.0 / extent
         total = 0.0
-        t_bar = np.empty(n)
-        for i in range(n):
-            t_2 = -y[i]
-            t_3 = tapec_runtime.exp(t_2 * t[i])
-            t_4 = 1.0 + t_3
-            t_bar[i] = t_2 * (t_3 * (t_1 / t_4 if t_1 != 0.0 else 0.0))
-            total += tapec_runtime.log(t_4)
+        x_w_bar = np.empty(extent)
+        for i in range(extent):
+            negative = -y[i]
+            exponential = tapec_runtime.exp(negative * x_w[i])
+            total_1 = 1.0 + exponential
+            x_w_bar[i] = negative * (exponential * (ratio / total_1 if ratio != 0.0 else 0.0))
+            total += tapec_runtime.log(total_1)
 
         # reverse sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        result = total / n
-        w_bar = np.dot(x.T, t_bar)
+        result = total / extent
+        w_bar = np.dot(x.T, x_w_bar)
     else:
 
         # forward sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        t_5 = np.dot(x, w)
-        y_n0 = y.shape[0]
-        n_1 = x.shape[0]
-        if y_n0 == 1:
-            extent = n_1
+        x_w_1 = np.dot(x, w)
+        extent_1 = y.shape[0]
+        extent_2 = x.shape[0]
+        if extent_1 == 1:
+            extent_3 = extent_2
         else:
-            if n_1 != 1:
+            if extent_2 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = y_n0
-        if y_n0 != extent:
-            if y_n0 != 1:
+            extent_3 = extent_1
+        if extent_1 != extent_3:
+            if extent_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent)
-        for i in range(extent):
+        out = np.empty(extent_3)
+        for i in range(extent_3):
             out[i] = y[i * step]
-        if n_1 != extent:
-            if n_1 != 1:
+        if extent_2 != extent_3:
+            if extent_2 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
-            out_1[i] = t_5[i * step_1]
-        t_6 = 1.0 / extent
-        total_1 = 0.0
-        out_1_bar = np.zeros(extent)
-        for i in range(extent):
-            t_7 = -out[i]
-            t_8 = tapec_runtime.exp(t_7 * out_1[i])
-            t_9 = 1.0 + t_8
-            out_1_bar[i] += t_7 * (t_8 * (t_6 / t_9 if t_6 != 0.0 else 0.0))
-            total_1 += tapec_runtime.log(t_9)
+        out_1 = np.empty(extent_3)
+        for i in range(extent_3):
+            out_1[i] = x_w_1[i * step_1]
+        ratio_1 = 1.0 / extent_3
+        total_2 = 0.0
+        out_1_bar = np.zeros(extent_3)
+        for i in range(extent_3):
+            negative_1 = -out[i]
+            exponential_1 = tapec_runtime.exp(negative_1 * out_1[i])
+            total_3 = 1.0 + exponential_1
+            out_1_bar[i] += negative_1 * (exponential_1 * (ratio_1 / total_3 if ratio_1 != 0.0 else 0.0))
+            total_2 += tapec_runtime.log(total_3)
 
         # reverse sweep
-        t_bar_1 = np.zeros(n_1)
+        x_w_bar_1 = np.zeros(extent_2)
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        for i in range(extent):
-            t_bar_1[i * step_1] += out_1_bar[i]
-        result = total_1 / extent
-        w_bar = np.dot(x.T, t_bar_1)
+        for i in range(extent_3):
+            x_w_bar_1[i * step_1] += out_1_bar[i]
+        result = total_2 / extent_3
+        w_bar = np.dot(x.T, x_w_bar_1)
     return result, (w_bar,)

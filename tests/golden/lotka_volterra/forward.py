@@ -6,20 +6,19 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def lotka_volterra_jvp(x, y, a, steps, x_dot):
     """The value of `lotka_volterra` and its tangent, for given tangents of `x`."""
-    # for _ in range(steps):
     y_dot = 0.0
     for _ in range(steps):
         # dx = a * x - 0.4 * x * y
-        t = 0.4 * x
-        dx = a * x - t * y
+        product = 0.4 * x
+        dx = a * x - product * y
         # dy = 0.1 * x * y - 0.3 * y
-        t_1 = 0.1 * x
-        dy = t_1 * y - 0.3 * y
+        product_1 = 0.1 * x
+        dy = product_1 * y - 0.3 * y
         # x, y = x + 0.05 * dx, y + 0.05 * dy
-        t_2 = 0.05 * (a * x_dot - (y * (0.4 * x_dot) + t * y_dot))
-        t_3 = 0.05 * (y * (0.1 * x_dot) + t_1 * y_dot - 0.3 * y_dot)
+        tangent = 0.05 * (a * x_dot - (y * (0.4 * x_dot) + product * y_dot))
+        tangent_1 = 0.05 * (y * (0.1 * x_dot) + product_1 * y_dot - 0.3 * y_dot)
         x += 0.05 * dx
-        x_dot += t_2
+        x_dot += tangent
         y += 0.05 * dy
-        y_dot += t_3
+        y_dot += tangent_1
     return x * y, y * x_dot + x * y_dot

@@ -8,41 +8,41 @@ import numpy as np
 def lotka_volterra_value_and_grad(x, y, a, steps):
     """The value of `lotka_volterra` and its gradient with respect to `x`."""
     # forward sweep
+    larger = max(steps, 0)
+    y_store = np.empty(larger)
+    product_store = np.empty(larger)
+    product_1_store = np.empty(larger)
     # for _ in range(steps):
-    t = max(steps, 0)
-    y_store = np.empty(t)
-    t_1_store = np.empty(t)
-    t_2_store = np.empty(t)
     for k in range(steps):
         y_store[k] = y
         # dx = a * x - 0.4 * x * y
-        t_1 = 0.4 * x
-        t_1_store[k] = t_1
-        dx = a * x - t_1 * y
+        product = 0.4 * x
+        product_store[k] = product
+        dx = a * x - product * y
         # dy = 0.1 * x * y - 0.3 * y
-        t_2 = 0.1 * x
-        t_2_store[k] = t_2
-        dy = t_2 * y - 0.3 * y
+        product_1 = 0.1 * x
+        product_1_store[k] = product_1
+        dy = product_1 * y - 0.3 * y
         # x, y = x + 0.05 * dx, y + 0.05 * dy
         x += 0.05 * dx
         y += 0.05 * dy
 
     # reverse sweep
-    # for _ in range(steps):
     y_bar = x
     x_bar = y
+    # for _ in range(steps):
     for k in range(steps - 1, -1, -1):
         y_1 = y_store[k]
         # x, y = x + 0.05 * dx, y + 0.05 * dy
-        t_3 = 0.05 * y_bar
-        t_4 = 0.05 * x_bar
+        adjoint = 0.05 * y_bar
+        adjoint_1 = 0.05 * x_bar
         # dy = 0.1 * x * y - 0.3 * y
-        y_bar -= 0.3 * t_3
-        y_bar += t_2_store[k] * t_3
-        x_bar += 0.1 * (y_1 * t_3)
+        y_bar -= 0.3 * adjoint
+        y_bar += product_1_store[k] * adjoint
+        x_bar += 0.1 * (y_1 * adjoint)
         # dx = a * x - 0.4 * x * y
-        t_5 = -t_4
-        x_bar += 0.4 * (y_1 * t_5)
-        y_bar += t_1_store[k] * t_5
-        x_bar += a * t_4
+        adjoint_2 = -adjoint_1
+        x_bar += 0.4 * (y_1 * adjoint_2)
+        y_bar += product_store[k] * adjoint_2
+        x_bar += a * adjoint_1
     return x * y, (x_bar,)

@@ -6,22 +6,22 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def masked_mean_jvp(x, floor, x_dot):
     """The value of `masked_mean` and its tangent, for given tangents of `x`."""
-    t = x.shape[0]
-    # for value in x:
-    if t != x_dot.shape[0]:
+    n = x.shape[0]
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     count = 0
     total = 0.0
     total_dot = 0.0
-    for k in range(t):
+    # for value in x:
+    for k in range(n):
         value = x[k]
         # if value < floor:
         if not value < floor:
             # total += value * value
-            t_1 = value * x_dot[k]
+            tangent = value * x_dot[k]
             count += 1
             total += value * value
-            total_dot += t_1 + t_1
+            total_dot += tangent + tangent
     if count == 0:
         raise ValueError("nothing above the floor")
     return total / count, total_dot / count

@@ -8,10 +8,10 @@ import numpy as np
 def masked_mean_value_and_grad(x, floor):
     """The value of `masked_mean` and its gradient with respect to `x`."""
     # forward sweep
-    # for value in x:
     count = 0
     total = 0.0
     n = x.shape[0]
+    # for value in x:
     for k in range(n):
         value = x[k]
         # if value < floor:
@@ -23,7 +23,7 @@ def masked_mean_value_and_grad(x, floor):
 
     # reverse sweep
     # return total / count
-    t = 1.0 / count
+    ratio = 1.0 / count
     x_bar = np.empty(n)
     # for value in x:
     for k in range(n):
@@ -32,7 +32,7 @@ def masked_mean_value_and_grad(x, floor):
             value_bar = 0.0
         else:
             # total += value * value
-            t_1 = value * t
-            value_bar = t_1 + t_1
+            product = value * ratio
+            value_bar = product + product
         x_bar[k] = value_bar
     return total / count, (x_bar,)

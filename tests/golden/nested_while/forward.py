@@ -6,20 +6,20 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def nested_while_jvp(x, x_dot):
     """The value of `nested_while` and its tangent, for given tangents of `x`."""
-    t = x.shape[0]
-    # for i in range(x.size):
-    if t != x_dot.shape[0]:
+    n = x.shape[0]
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
-    for i in range(t):
+    # for i in range(x.size):
+    for i in range(n):
         v = x[i]
         v_dot = x_dot[i]
         while abs(v) > 0.1:
             # v = 0.5 * v * v
-            t_1 = 0.5 * v
-            v_1 = t_1 * v
-            v_dot = v * (0.5 * v_dot) + t_1 * v_dot
+            product = 0.5 * v
+            v_1 = product * v
+            v_dot = v * (0.5 * v_dot) + product * v_dot
             # s += v
             s += v_1
             s_dot += v_dot

@@ -8,13 +8,12 @@ import numpy as np
 def nested_while_value_and_grad(x):
     """The value of `nested_while` and its gradient with respect to `x`."""
     # forward sweep
-    # for i in range(x.size):
     s = 0.0
     v_stack = [0.0] * 64
     n = x.shape[0]
     x_bar = np.empty(n)
+    # for i in range(x.size):
     for i in range(n):
-        # while abs(v) > 0.1:
         height = 0
         iterations = 0
         v = x[i]
@@ -26,8 +25,8 @@ def nested_while_value_and_grad(x):
             iterations += 1
             v = 0.5 * v * v
             s += v
-        # while abs(v) > 0.1:
         v_bar = 0.0
+        # while abs(v) > 0.1:
         for iteration in range(iterations - 1, -1, -1):
             height -= 1
             v = v_stack[height]

@@ -6,15 +6,14 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def newton_root_jvp(x, x_dot):
     """The value of `newton_root` and its tangent, for given tangents of `x`."""
-    # while err > 1e-10:
     err = 1.0
     y = x
     y_dot = x_dot
     while err > 1e-10:
         # z = 0.5 * (y + x / y)
-        t = x / y
-        z = 0.5 * (y + t)
-        y_dot = 0.5 * (y_dot + (x_dot - t * y_dot) / y)
+        ratio = x / y
+        z = 0.5 * (y + ratio)
+        y_dot = 0.5 * (y_dot + (x_dot - ratio * y_dot) / y)
         err = abs(z - y)
         y = z
     return y, y_dot

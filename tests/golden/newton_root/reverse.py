@@ -7,7 +7,6 @@ import numba
 def newton_root_value_and_grad(x):
     """The value of `newton_root` and its gradient with respect to `x`."""
     # forward sweep
-    # while err > 1e-10:
     y_stack = [0.0][:0]
     iterations = 0
     err = 1.0
@@ -20,16 +19,15 @@ def newton_root_value_and_grad(x):
         y = z
 
     # reverse sweep
-    # while err > 1e-10:
     y_bar = 1.0
     x_bar = 0.0
+    # while err > 1e-10:
     for iteration in range(iterations - 1, -1, -1):
         y_1 = y_stack.pop()
         # z = 0.5 * (y + x / y)
-        t = 0.5 * y_bar
-        t_1 = t != 0.0
-        y_bar = t + (-(x / y_1 * t / y_1) if t_1 else 0.0)
-        x_bar += t / y_1 if t_1 else 0.0
-    # while err > 1e-10:
+        adjoint = 0.5 * y_bar
+        test = adjoint != 0.0
+        y_bar = adjoint + (-(x / y_1 * adjoint / y_1) if test else 0.0)
+        x_bar += adjoint / y_1 if test else 0.0
     x_bar += y_bar
     return y, (x_bar,)

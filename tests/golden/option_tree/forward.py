@@ -16,41 +16,42 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
     values = np.empty(steps + 1)
     for i in range(steps + 1):
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
-        t = 1.1 ** (2 * i - steps)
-        t_1 = strike - spot * t
-        t_2 = -(t * spot_dot)
-        values_dot[i] = 0.0 if 0.0 > t_1 else (0.5 * t_2 if t_1 == 0.0 else t_2)
-        values[i] = max(t_1, 0.0)
+        power = 1.1 ** (2 * i - steps)
+        difference = strike - spot * power
+        tangent = -(power * spot_dot)
+        values_dot[i] = 0.0 if 0.0 > difference else (0.5 * tangent if difference == 0.0 else tangent)
+        values[i] = max(difference, 0.0)
     # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-    n = -1
-    n_1 = 0
+    chosen = -1
+    chosen_1 = 0
     for k in range(steps, 0, -1):
-        n_2 = -1 + k
-        n_3 = -k
-        n_4 = n_3 + n_2 * 2
-        t_3 = n < n_1
-        if n_2 >= 0:
-            n = n_4 if t_3 else max(n_4, n)
-            n_1 = n_3 if t_3 else min(n_3, n_1)
-    n_5 = n - n_1
-    n_6 = n_5 // 2 + 1
-    t_set = np.empty(max(n_6 * 2, 0))
+        total = -1 + k
+        negative = -k
+        total_1 = negative + total * 2
+        test = chosen < chosen_1
+        if total >= 0:
+            chosen = total_1 if test else max(total_1, chosen)
+            chosen_1 = negative if test else min(negative, chosen_1)
+    difference_1 = chosen - chosen_1
+    total_2 = difference_1 // 2 + 1
+    t_set = np.empty(max(total_2 * 2, 0))
     for k in range(2):
-        for k_1 in range((n_5 - k) // 2 + 1):
-            n_7 = np.uint64(k * n_6 + k_1)
-            t_set[n_7] = 1.1 ** (k_1 * 2 + k + n_1 + 1)
+        for k_1 in range((difference_1 - k) // 2 + 1):
+            number = np.uint64(k * total_2 + k_1)
+            t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
     for k in range(steps, 0, -1):
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-        n_8 = -k - n_1
-        t_row = t_set[n_8 % 2 * n_6 + n_8 // 2:]
+        difference_2 = -k - chosen_1
+        total_3 = difference_2 % 2 * total_2 + difference_2 // 2
+        t_row = t_set[total_3:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
-            t_4 = 0.49 * (values_dot[i] + values_dot[i + 1])
+            tangent_1 = 0.49 * (values_dot[i] + values_dot[i + 1])
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_5 = t_row[i]
-            t_6 = strike - spot * t_5
-            t_7 = -(t_5 * spot_dot)
-            t_8 = 0.5 * (t_4 + t_7) if hold == t_6 else t_4
-            values_dot[i] = t_7 if t_6 > hold else t_8
-            values[i] = max(hold, t_6)
+            t_row_i = t_row[i]
+            difference_3 = strike - spot * t_row_i
+            tangent_2 = -(t_row_i * spot_dot)
+            tangent_3 = 0.5 * (tangent_1 + tangent_2) if hold == difference_3 else tangent_1
+            values_dot[i] = tangent_2 if difference_3 > hold else tangent_3
+            values[i] = max(hold, difference_3)
     return values[0], values_dot[0]

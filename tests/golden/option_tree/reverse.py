@@ -12,85 +12,82 @@ def option_tree_value_and_grad(spot, strike, steps):
     # return values[0]
     if steps < 0:
         raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")
-    # for i in range(steps + 1):
-    t_store = np.empty(max(steps + 1, 0))
+    power_store = np.empty(max(steps + 1, 0))
     values = np.empty(steps + 1)
     for i in range(steps + 1):
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
-        t = 1.1 ** (2 * i - steps)
-        t_store[i] = t
-        values[i] = max(strike - spot * t, 0.0)
+        power = 1.1 ** (2 * i - steps)
+        power_store[i] = power
+        values[i] = max(strike - spot * power, 0.0)
     # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-    n = -1
-    n_1 = 0
+    chosen = -1
+    chosen_1 = 0
     for k in range(steps, 0, -1):
-        n_2 = -1 + k
-        n_3 = -k
-        n_4 = n_3 + n_2 * 2
-        t_1 = n < n_1
-        if n_2 >= 0:
-            n = n_4 if t_1 else max(n_4, n)
-            n_1 = n_3 if t_1 else min(n_3, n_1)
-    n_5 = n - n_1
-    n_6 = n_5 // 2 + 1
-    t_set = np.empty(max(n_6 * 2, 0))
+        total = -1 + k
+        negative = -k
+        total_1 = negative + total * 2
+        test = chosen < chosen_1
+        if total >= 0:
+            chosen = total_1 if test else max(total_1, chosen)
+            chosen_1 = negative if test else min(negative, chosen_1)
+    difference = chosen - chosen_1
+    total_2 = difference // 2 + 1
+    t_set = np.empty(max(total_2 * 2, 0))
     for k in range(2):
-        for k_1 in range((n_5 - k) // 2 + 1):
-            n_7 = np.uint64(k * n_6 + k_1)
-            t_set[n_7] = 1.1 ** (k_1 * 2 + k + n_1 + 1)
-    # for k in range(steps, 0, -1):
-    t_2 = max(steps, 0)
-    t_3 = max(max(0, steps), 1)
-    t_4_store = np.empty((t_2, t_3))
-    hold_store = np.empty((t_2, t_3))
+        for k_1 in range((difference - k) // 2 + 1):
+            number = np.uint64(k * total_2 + k_1)
+            t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
+    larger = max(steps, 0)
+    larger_1 = max(max(0, steps), 1)
+    t_row_i_store = np.empty((larger, larger_1))
+    hold_store = np.empty((larger, larger_1))
     for k in range(steps, 0, -1):
         iteration = steps - k
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-        n_8 = -k - n_1
-        t_row = t_set[n_8 % 2 * n_6 + n_8 // 2:]
+        difference_1 = -k - chosen_1
+        total_3 = difference_1 % 2 * total_2 + difference_1 // 2
+        t_row = t_set[total_3:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             hold_store[iteration, i] = hold
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_4 = t_row[i]
-            t_4_store[iteration, i] = t_4
-            values[i] = max(hold, strike - spot * t_4)
+            t_row_i = t_row[i]
+            t_row_i_store[iteration, i] = t_row_i
+            values[i] = max(hold, strike - spot * t_row_i)
 
     # reverse sweep
     values_bar = np.zeros(steps + 1)
     # return values[0]
     values_bar[0] += 1.0
-    # for k in range(steps, 0, -1):
     spot_bar = 0.0
+    # for k in range(steps, 0, -1):
     for k in range(1, steps + 1):
         iteration_1 = steps - k
-        # for i in range(k):
         values_bar_carried = 0.0
         for i in tapec_runtime.independent(range(k)):
             hold = hold_store[iteration_1, i]
-            t_5 = t_4_store[iteration_1, i]
+            t_row_i_iteration_1_i = t_row_i_store[iteration_1, i]
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_6 = strike - spot * t_5
-            t_7 = values_bar[i]
-            t_8 = t_6 > hold
-            t_9 = hold == t_6
-            t_10 = 0.5 * t_7
-            t_11 = -(t_5 * (t_7 if t_8 else (t_10 if t_9 else 0.0)))
+            difference_2 = strike - spot * t_row_i_iteration_1_i
+            values_bar_i = values_bar[i]
+            test_1 = difference_2 > hold
+            test_2 = hold == difference_2
+            adjoint = 0.5 * values_bar_i
+            adjoint_1 = -(t_row_i_iteration_1_i * (values_bar_i if test_1 else (adjoint if test_2 else 0.0)))
             # hold = 0.49 * (values[i] + values[i + 1])
-            t_12 = 0.49 * (0.0 if t_8 else (t_10 if t_9 else t_7))
-            values_bar[i] = t_12 + values_bar_carried
+            values_bar_carried_1 = 0.49 * (0.0 if test_1 else (adjoint if test_2 else values_bar_i))
+            values_bar[i] = values_bar_carried_1 + values_bar_carried
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            spot_bar += t_11
-            values_bar_carried = t_12
-        # for i in range(k):
+            spot_bar += adjoint_1
+            values_bar_carried = values_bar_carried_1
         if 0 <= k - 1:
             # hold = 0.49 * (values[i] + values[i + 1])
             values_bar[k] += values_bar_carried
     for i in range(steps + 1):
-        t_13 = t_store[i]
+        power_i = power_store[i]
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
-        t_14 = strike - spot * t_13
-        t_15 = values_bar[i]
-        t_16 = -(0.0 if 0.0 > t_14 else (0.5 * t_15 if t_14 == 0.0 else t_15))
-        spot_bar += t_13 * t_16
+        difference_3 = strike - spot * power_i
+        values_bar_i_1 = values_bar[i]
+        adjoint_2 = -(0.0 if 0.0 > difference_3 else (0.5 * values_bar_i_1 if difference_3 == 0.0 else values_bar_i_1))
+        spot_bar += power_i * adjoint_2
     return values[0], (spot_bar,)

@@ -7,34 +7,34 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def pairwise_energy_jvp(p, cutoff, p_dot):
     """The value of `pairwise_energy` and its tangent, for given tangents of `p`."""
-    t = p.shape[0]
-    if t != p_dot.shape[0]:
+    p_rows = p.shape[0]
+    if p_rows != p_dot.shape[0]:
         raise ValueError("the tangent of `p` has another shape than `p`")
-    t_1 = p.shape[1]
-    if t_1 != p_dot.shape[1]:
+    p_cols = p.shape[1]
+    if p_cols != p_dot.shape[1]:
         raise ValueError("the tangent of `p` has another shape than `p`")
     # dy = p[i, 1] - p[j, 1]
-    if t_1 < 2 and t > 1:
-        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, t_1, "dy = p[i, 1] - p[j, 1]")
-    # for i in range(p.shape[0]):
+    if p_cols < 2 and p_rows > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_cols, "dy = p[i, 1] - p[j, 1]")
     energy = 0.0
     energy_dot = 0.0
-    for i in range(t):
+    # for i in range(p.shape[0]):
+    for i in range(p_rows):
         for j in range(i):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]
             # r2 = dx * dx + dy * dy
-            t_2 = dx * (p_dot[i, 0] - p_dot[j, 0])
-            t_3 = dy * (p_dot[i, 1] - p_dot[j, 1])
+            tangent = dx * (p_dot[i, 0] - p_dot[j, 0])
+            tangent_1 = dy * (p_dot[i, 1] - p_dot[j, 1])
             r2 = dx * dx + dy * dy
             if r2 < cutoff * cutoff:
                 # s6 = 1.0 / r2**3
-                t_4 = r2 ** 3
-                s6 = 1.0 / t_4
-                t_5 = -(s6 * (3 * r2 ** 2 * (t_2 + t_2 + (t_3 + t_3))) / t_4)
+                power = r2 ** 3
+                s6 = 1.0 / power
+                tangent_2 = -(s6 * (3 * r2 ** 2 * (tangent + tangent + (tangent_1 + tangent_1))) / power)
                 # energy += 4.0 * s6 * (s6 - 1.0)
-                t_6 = 4.0 * s6
-                t_7 = s6 - 1.0
-                energy += t_6 * t_7
-                energy_dot += t_7 * (4.0 * t_5) + t_6 * t_5
+                product = 4.0 * s6
+                difference = s6 - 1.0
+                energy += product * difference
+                energy_dot += difference * (4.0 * tangent_2) + product * tangent_2
     return energy, energy_dot

@@ -9,16 +9,15 @@ import tapec_runtime
 def pairwise_energy_value_and_grad(p, cutoff):
     """The value of `pairwise_energy` and its gradient with respect to `p`."""
     # forward sweep
-    n = p.shape[1]
-    n_1 = p.shape[0]
+    p_cols = p.shape[1]
+    p_rows = p.shape[0]
     # dy = p[i, 1] - p[j, 1]
-    if n < 2 and n_1 > 1:
-        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, n, "dy = p[i, 1] - p[j, 1]")
-    # for i in range(p.shape[0]):
+    if p_cols < 2 and p_rows > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_cols, "dy = p[i, 1] - p[j, 1]")
     energy = 0.0
-    p_bar = np.zeros((n_1, n))
-    for i in range(n_1):
-        # for j in range(i):
+    p_bar = np.zeros((p_rows, p_cols))
+    # for i in range(p.shape[0]):
+    for i in range(p_rows):
         p_bar_sum = 0.0
         p_bar_sum_1 = 0.0
         for j in range(i):
@@ -26,23 +25,23 @@ def pairwise_energy_value_and_grad(p, cutoff):
             dy = p[i, 1] - p[j, 1]
             r2 = dx * dx + dy * dy
             # if r2 < cutoff * cutoff:
-            t = r2 < cutoff * cutoff
-            if t:
+            test = r2 < cutoff * cutoff
+            if test:
                 # s6 = 1.0 / r2**3
                 s6 = 1.0 / r2 ** 3
                 # energy += 4.0 * s6 * (s6 - 1.0)
-                t_1 = 4.0 * s6
-                t_2 = s6 - 1.0
-                energy += t_1 * t_2
-                s6_bar = t_1 + 4.0 * t_2
+                product = 4.0 * s6
+                difference = s6 - 1.0
+                energy += product * difference
+                s6_bar = product + 4.0 * difference
                 # s6 = 1.0 / r2**3
-                t_3 = -(s6 * s6_bar * s6) if s6_bar != 0.0 else 0.0
-                t_4 = 3 * r2 ** 2 * t_3
+                adjoint = -(s6 * s6_bar * s6) if s6_bar != 0.0 else 0.0
+                adjoint_1 = 3 * r2 ** 2 * adjoint
                 # r2 = dx * dx + dy * dy
-                t_5 = dy * t_4
-                dy_bar = t_5 + t_5
-                t_6 = dx * t_4
-                dx_bar = t_6 + t_6
+                adjoint_2 = dy * adjoint_1
+                dy_bar = adjoint_2 + adjoint_2
+                adjoint_3 = dx * adjoint_1
+                dx_bar = adjoint_3 + adjoint_3
                 # dy = p[i, 1] - p[j, 1]
                 p_bar[j, 1] -= dy_bar
                 # dx = p[i, 0] - p[j, 0]
@@ -51,11 +50,9 @@ def pairwise_energy_value_and_grad(p, cutoff):
                 p_bar_sum += dy_bar
                 # dx = p[i, 0] - p[j, 0]
                 p_bar_sum_1 += dx_bar
-        # for j in range(i):
         if p_bar_sum != 0.0:
             # dy = p[i, 1] - p[j, 1]
             p_bar[i, 1] += p_bar_sum
-        # for j in range(i):
         if p_bar_sum_1 != 0.0:
             # dx = p[i, 0] - p[j, 0]
             p_bar[i, 0] += p_bar_sum_1

@@ -12,27 +12,27 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def perceptron_jvp(w1, w2, x, w1_dot):
     """The value of `perceptron` and its tangent, for given tangents of `w1`."""
-    t = w1.shape[0]
+    w1_rows = w1.shape[0]
     # hidden = np.tanh(w1 @ x)
-    if t != w1_dot.shape[0]:
+    if w1_rows != w1_dot.shape[0]:
         raise ValueError("the tangent of `w1` has another shape than `w1`")
     if w1.shape[1] != w1_dot.shape[1]:
         raise ValueError("the tangent of `w1` has another shape than `w1`")
-    t_1 = np.dot(w1, x)
-    t_2 = np.dot(w1_dot, x)
-    hidden_dot = np.empty(t)
-    hidden = np.empty(t)
-    for i in range(t):
-        t_3 = tapec_runtime.tanh(t_1[i])
-        hidden_dot[i] = (1.0 - t_3 * t_3) * t_2[i]
-        hidden[i] = t_3
+    w1_x = np.dot(w1, x)
+    tangent = np.dot(w1_dot, x)
+    hidden_dot = np.empty(w1_rows)
+    hidden = np.empty(w1_rows)
+    for i in range(w1_rows):
+        tanh_value = tapec_runtime.tanh(w1_x[i])
+        hidden_dot[i] = (1.0 - tanh_value * tanh_value) * tangent[i]
+        hidden[i] = tanh_value
     # return np.sum((w2 @ hidden) ** 2)
-    t_4 = np.dot(w2, hidden)
-    t_5 = np.dot(w2, hidden_dot)
+    w2_hidden = np.dot(w2, hidden)
+    tangent_1 = np.dot(w2, hidden_dot)
     total = 0.0
     total_dot = 0.0
     for i in range(w2.shape[0]):
-        t_6 = t_4[i]
-        total += t_6 ** 2
-        total_dot += 2 * t_6 * t_5[i]
+        w2_hidden_i = w2_hidden[i]
+        total += w2_hidden_i ** 2
+        total_dot += 2 * w2_hidden_i * tangent_1[i]
     return total, total_dot

@@ -14,33 +14,33 @@ def perceptron_value_and_grad(w1, w2, x):
     """The value of `perceptron` and its gradient with respect to `w1`."""
     # forward sweep
     # hidden = np.tanh(w1 @ x)
-    t = np.dot(w1, x)
-    n = w1.shape[0]
-    hidden = np.empty(n)
-    for i in range(n):
-        hidden[i] = tapec_runtime.tanh(t[i])
+    w1_x = np.dot(w1, x)
+    w1_rows = w1.shape[0]
+    hidden = np.empty(w1_rows)
+    for i in range(w1_rows):
+        hidden[i] = tapec_runtime.tanh(w1_x[i])
     # return np.sum((w2 @ hidden) ** 2)
-    t_1 = np.dot(w2, hidden)
+    w2_hidden = np.dot(w2, hidden)
     total = 0.0
-    n_1 = w2.shape[0]
-    t_1_bar = np.empty(n_1)
-    for i in range(n_1):
-        t_2 = t_1[i]
-        t_1_bar[i] = 2 * t_2
-        total += t_2 ** 2
+    w2_rows = w2.shape[0]
+    w2_hidden_bar = np.empty(w2_rows)
+    for i in range(w2_rows):
+        w2_hidden_i = w2_hidden[i]
+        w2_hidden_bar[i] = 2 * w2_hidden_i
+        total += w2_hidden_i ** 2
 
     # reverse sweep
     # return np.sum((w2 @ hidden) ** 2)
-    t_3 = np.dot(w2.T, t_1_bar)
-    t_bar = np.empty(n)
-    for i in range(n):
+    adjoint = np.dot(w2.T, w2_hidden_bar)
+    w1_x_bar = np.empty(w1_rows)
+    for i in range(w1_rows):
         # hidden = np.tanh(w1 @ x)
-        t_4 = hidden[i]
-        t_bar[i] = (1.0 - t_4 * t_4) * t_3[i]
-    n_2 = w1.shape[1]
-    w1_bar = np.empty((n, n_2))
-    for i in range(n):
-        seed = t_bar[i]
-        for j in range(n_2):
+        hidden_i = hidden[i]
+        w1_x_bar[i] = (1.0 - hidden_i * hidden_i) * adjoint[i]
+    w1_cols = w1.shape[1]
+    w1_bar = np.empty((w1_rows, w1_cols))
+    for i in range(w1_rows):
+        seed = w1_x_bar[i]
+        for j in range(w1_cols):
             w1_bar[i, j] = seed * x[j]
     return total, (w1_bar,)

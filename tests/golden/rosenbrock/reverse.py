@@ -12,21 +12,19 @@ def rosenbrock_value_and_grad(x):
     x_bar = np.empty(n)
     for i in range(max(n - 1, 0), n):
         x_bar[np.uint64(i)] = 0.0
-    # for i in range(x.size - 1):
     s = 0.0
     x_bar_carried = 0.0
+    # for i in range(x.size - 1):
     for i in range(n - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-        t = x[i]
-        t_1 = x[i + 1] - t ** 2
-        t_2 = 1.0 - t
-        t_3 = 2 * t_1 * 100.0
-        x_bar[i] = -(2 * t_2) - 2 * t * t_3 + x_bar_carried
-        s += 100.0 * t_1 ** 2 + t_2 ** 2
-        x_bar_carried = t_3
-    # for i in range(x.size - 1):
+        x_i = x[i]
+        difference = x[i + 1] - x_i ** 2
+        difference_1 = 1.0 - x_i
+        x_bar_carried_1 = 2 * difference * 100.0
+        x_bar[i] = -(2 * difference_1) - 2 * x_i * x_bar_carried_1 + x_bar_carried
+        s += 100.0 * difference ** 2 + difference_1 ** 2
+        x_bar_carried = x_bar_carried_1
     if 0 < n - 1:
-        # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         x_bar[n - 1] += x_bar_carried
 
     # reverse sweep

@@ -10,12 +10,12 @@ import numpy as np
 def several_results_jvp(x, y, x_dot):
     """The value of `several_results` and its tangent, for given tangents of `x`."""
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    t = x * x_dot
-    t_1 = t + t
-    t_2 = math.sqrt(x * x + y * y)
+    tangent = x * x_dot
+    tangent_1 = tangent + tangent
+    r = math.sqrt(x * x + y * y)
     phi = math.atan2(y, x)
-    t_3 = np.hypot(y, x)
+    hypot_value = np.hypot(y, x)
     # return r * phi
-    t_4 = t_2 * (-(y / t_3 * x_dot / t_3) if x_dot != 0.0 else 0.0)
-    t_5 = phi * (0.5 * t_1 / t_2 if t_1 != 0.0 else 0.0) + t_4
-    return t_2 * phi, t_5
+    tangent_2 = r * (-(y / hypot_value * x_dot / hypot_value) if x_dot != 0.0 else 0.0)
+    tangent_3 = phi * (0.5 * tangent_1 / r if tangent_1 != 0.0 else 0.0) + tangent_2
+    return r * phi, tangent_3

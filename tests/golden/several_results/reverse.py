@@ -11,14 +11,14 @@ def several_results_value_and_grad(x, y):
     """The value of `several_results` and its gradient with respect to `x`."""
     # forward sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    t = math.sqrt(x * x + y * y)
+    r = math.sqrt(x * x + y * y)
     phi = math.atan2(y, x)
 
     # reverse sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    t_1 = t != 0.0
-    t_2 = np.hypot(y, x)
-    t_3 = x * (0.5 * phi / t if t_1 else 0.0)
-    x_bar = (-(y / t_2 * t / t_2) if t_1 else 0.0) + t_3
-    x_bar += t_3
-    return t * phi, (x_bar,)
+    test = r != 0.0
+    hypot_value = np.hypot(y, x)
+    product = x * (0.5 * phi / r if test else 0.0)
+    x_bar = (-(y / hypot_value * r / hypot_value) if test else 0.0) + product
+    x_bar += product
+    return r * phi, (x_bar,)

@@ -7,17 +7,17 @@ import numpy as np
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def single_precision_jvp(x, x_dot):
     """The value of `single_precision` and its tangent, for given tangents of `x`."""
-    t = x.shape[0]
+    n = x.shape[0]
     # s = np.float32(0.0)
-    if t != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = np.float32(0.0)
-    # for i in range(x.size):
     s_dot = s
-    for i in range(t):
+    # for i in range(x.size):
+    for i in range(n):
         # s += x[i] * x[i]
-        t_1 = x[i]
-        t_2 = t_1 * x_dot[i]
-        s += t_1 * t_1
-        s_dot += t_2 + t_2
+        x_i = x[i]
+        tangent = x_i * x_dot[i]
+        s += x_i * x_i
+        s_dot += tangent + tangent
     return s, s_dot

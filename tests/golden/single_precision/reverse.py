@@ -8,17 +8,17 @@ import numpy as np
 def single_precision_value_and_grad(x):
     """The value of `single_precision` and its gradient with respect to `x`."""
     # forward sweep
-    t = np.float32(1.0)
+    number = np.float32(1.0)
     s = np.float32(0.0)
     n = x.shape[0]
     x_bar = np.empty(n, dtype=np.float32)
     # for i in range(x.size):
     for i in range(n):
         # s += x[i] * x[i]
-        t_1 = x[i]
-        t_2 = t_1 * t
-        x_bar[i] = t_2 + t_2
-        s += t_1 * t_1
+        x_i = x[i]
+        product = x_i * number
+        x_bar[i] = product + product
+        s += x_i * x_i
 
     # reverse sweep
     return s, (x_bar,)

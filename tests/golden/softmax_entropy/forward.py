@@ -14,30 +14,32 @@ import tapec_runtime
 def softmax_entropy_jvp(z, label, z_dot):
     """The value of `softmax_entropy` and its tangent, for given tangents of `z`."""
     tapec_runtime.wide_vectors()
-    t = z.shape[0]
-    # for i in range(1, z.size):
-    if t != z_dot.shape[0]:
+    n = z.shape[0]
+    if n != z_dot.shape[0]:
         raise ValueError("the tangent of `z` has another shape than `z`")
     # top = z[0]
-    if t <= 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, t, "top = z[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, n, "top = z[0]")
     # return math.log(total) + top - z[label]
-    if label >= t or label + t < 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, t, "return math.log(total) + top - z[label]")
+    if label >= n or label + n < 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]
     # for i in range(1, z.size):
-    for i in range(1, t):
-        if z[i] > top:
-            top = z[i]
-    # for i in range(z.size):
+    for i in range(1, n):
+        # if z[i] > top:
+        top_1 = z[i]
+        if not top_1 > top:
+            top_1 = top
+        top = top_1
     total = 0.0
     total_dot = 0.0
-    for i in range(t):
+    # for i in range(z.size):
+    for i in range(n):
         # total += math.exp(z[i] - top)
-        t_1 = tapec_runtime.exp(z[i] - top)
-        total += t_1
-        total_dot += t_1 * z_dot[i]
+        exponential = tapec_runtime.exp(z[i] - top)
+        total += exponential
+        total_dot += exponential * z_dot[i]
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
-    t_2 = (total_dot / total if total_dot != 0.0 else 0.0) - z_dot[label]
-    return result, t_2
+    tangent = (total_dot / total if total_dot != 0.0 else 0.0) - z_dot[label]
+    return result, tangent

@@ -26,16 +26,19 @@ def softmax_entropy_value_and_grad(z, label):
     top = z[0]
     # for i in range(1, z.size):
     for i in range(1, n):
-        if z[i] > top:
-            top = z[i]
-    # for i in range(z.size):
+        # if z[i] > top:
+        top_1 = z[i]
+        if not top_1 > top:
+            top_1 = top
+        top = top_1
     total = 0.0
-    t_store = np.empty(n)
+    exponential_store = np.empty(n)
+    # for i in range(z.size):
     for i in range(n):
         # total += math.exp(z[i] - top)
-        t = tapec_runtime.exp(z[i] - top)
-        t_store[i] = t
-        total += t
+        exponential = tapec_runtime.exp(z[i] - top)
+        exponential_store[i] = exponential
+        total += exponential
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
 
@@ -43,9 +46,9 @@ def softmax_entropy_value_and_grad(z, label):
     z_bar = np.zeros(n)
     # return math.log(total) + top - z[label]
     z_bar[label] -= 1.0
-    t_1 = 1.0 / total
+    ratio = 1.0 / total
     # for i in range(z.size):
     for i in range(n):
         # total += math.exp(z[i] - top)
-        z_bar[i] += t_store[i] * t_1
+        z_bar[i] += exponential_store[i] * ratio
     return result, (z_bar,)

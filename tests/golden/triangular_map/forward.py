@@ -13,32 +13,32 @@ import tapec_runtime
 def triangular_map_jvp(w, x, w_dot):
     """The value of `triangular_map` and its tangent, for given tangents of `w`."""
     tapec_runtime.wide_vectors()
-    t = w.shape[0]
+    w_rows = w.shape[0]
     # n, d = x.shape
-    if t != w_dot.shape[0]:
+    if w_rows != w_dot.shape[0]:
         raise ValueError("the tangent of `w` has another shape than `w`")
-    t_1 = w.shape[1]
-    if t_1 != w_dot.shape[1]:
+    w_cols = w.shape[1]
+    if w_cols != w_dot.shape[1]:
         raise ValueError("the tangent of `w` has another shape than `w`")
     d = x.shape[1]
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # image[r] += w[r, c] * x[i, c]
-    t_2 = x_n0 > 0
-    if d > t and t_2:
-        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, t, "image[r] += w[r, c] * x[i, c]")
-    if d > t_1 and t_2:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, t_1, "image[r] += w[r, c] * x[i, c]")
-    # for i in range(n):
-    n = min(x_n0, 64)
+    test = n > 0
+    if d > w_rows and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
+    if d > w_cols and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
+    room = min(n, 64)
     total = 0.0
     total_dot = 0.0
     image_dot_sum_lanes = np.empty(64)
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
-    image = np.empty((d, n))
-    image_dot = np.empty((d, n))
-    for i_first in range(0, x_n0, 64):
-        lanes = min(x_n0 - i_first, 64)
+    image = np.empty((d, room))
+    image_dot = np.empty((d, room))
+    # for i in range(n):
+    for i_first in range(0, n, 64):
+        lanes = min(n - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
         for j in range(d):
             for lane in range(lanes):
@@ -46,7 +46,7 @@ def triangular_map_jvp(w, x, w_dot):
                 x_lanes[j, lane] = x[i, j]
         # image = np.empty(d)
         for i in range(d):
-            for i_1 in range(n):
+            for i_1 in range(room):
                 image_dot[i, i_1] = 0.0
         for r in range(d):
             # image[r] = 0.0
@@ -55,40 +55,40 @@ def triangular_map_jvp(w, x, w_dot):
                 image[r, lane] = 0.0
                 image_dot_sum_lanes[lane] = 0.0
                 image_sum_lanes[lane] = 0.0
+            product = max(r + 1, 0) // 4 * 4
             # for c in range(r + 1):
-            n_1 = max(r + 1, 0) // 4 * 4
-            for c in range(0, n_1, 4):
+            for c in range(0, product, 4):
                 # image[r] += w[r, c] * x[i, c]
-                t_3 = w[r, c]
-                t_4 = w_dot[r, c]
+                w_rc = w[r, c]
+                w_dot_rc = w_dot[r, c]
                 c_1 = c + 1
-                t_5 = w[r, c_1]
-                t_6 = w_dot[r, c_1]
+                w_r_c_1 = w[r, c_1]
+                w_dot_r_c_1 = w_dot[r, c_1]
                 c_2 = c + 2
-                t_7 = w[r, c_2]
-                t_8 = w_dot[r, c_2]
+                w_r_c_2 = w[r, c_2]
+                w_dot_r_c_2 = w_dot[r, c_2]
                 c_3 = c + 3
-                t_9 = w[r, c_3]
-                t_10 = w_dot[r, c_3]
+                w_r_c_3 = w[r, c_3]
+                w_dot_r_c_3 = w_dot[r, c_3]
                 for lane in tapec_runtime.independent(range(lanes)):
-                    t_11 = x_lanes[c, lane]
-                    t_12 = x_lanes[c_1, lane]
-                    t_13 = t_12 * t_6
-                    image_dot_sum = image_dot_sum_lanes[lane] + t_11 * t_4 + t_13
-                    image_sum = image_sum_lanes[lane] + t_3 * t_11 + t_5 * t_12
-                    t_14 = x_lanes[c_2, lane]
-                    t_15 = x_lanes[c_3, lane]
-                    image_dot_sum_lanes[lane] = image_dot_sum + t_14 * t_8 + t_15 * t_10
-                    image_sum_lanes[lane] = image_sum + t_7 * t_14 + t_9 * t_15
+                    x_lanes_c_lane = x_lanes[c, lane]
+                    x_lanes_c_1_lane = x_lanes[c_1, lane]
+                    tangent = x_lanes_c_1_lane * w_dot_r_c_1
+                    image_dot_sum = image_dot_sum_lanes[lane] + x_lanes_c_lane * w_dot_rc + tangent
+                    image_sum = image_sum_lanes[lane] + w_rc * x_lanes_c_lane + w_r_c_1 * x_lanes_c_1_lane
+                    x_lanes_c_2_lane = x_lanes[c_2, lane]
+                    x_lanes_c_3_lane = x_lanes[c_3, lane]
+                    image_dot_sum_lanes[lane] = image_dot_sum + x_lanes_c_2_lane * w_dot_r_c_2 + x_lanes_c_3_lane * w_dot_r_c_3
+                    image_sum_lanes[lane] = image_sum + w_r_c_2 * x_lanes_c_2_lane + w_r_c_3 * x_lanes_c_3_lane
             # for c in range(r + 1):
-            for c in range(n_1, r + 1):
+            for c in range(product, r + 1):
                 # image[r] += w[r, c] * x[i, c]
-                t_16 = w[r, c]
-                t_17 = w_dot[r, c]
+                w_rc_1 = w[r, c]
+                w_dot_rc_1 = w_dot[r, c]
                 for lane in tapec_runtime.independent(range(lanes)):
-                    t_18 = x_lanes[c, lane]
-                    image_dot_sum_lanes[lane] += t_18 * t_17
-                    image_sum_lanes[lane] += t_16 * t_18
+                    x_lanes_c_lane_1 = x_lanes[c, lane]
+                    image_dot_sum_lanes[lane] += x_lanes_c_lane_1 * w_dot_rc_1
+                    image_sum_lanes[lane] += w_rc_1 * x_lanes_c_lane_1
             # for c in range(r + 1):
             if 0 < r + 1:
                 # image[r] += w[r, c] * x[i, c]
@@ -98,10 +98,10 @@ def triangular_map_jvp(w, x, w_dot):
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
             for lane in range(lanes):
-                t_19 = image[r, lane]
-                t_20 = t_19 * t_19
-                t_21 = t_19 * image_dot[r, lane]
-                t_22 = t_21 + t_21
-                total += tapec_runtime.log1p(t_20)
-                total_dot += t_22 / (1.0 + t_20) if t_22 != 0.0 else 0.0
+                image_r_lane = image[r, lane]
+                product_1 = image_r_lane * image_r_lane
+                tangent_1 = image_r_lane * image_dot[r, lane]
+                tangent_2 = tangent_1 + tangent_1
+                total += tapec_runtime.log1p(product_1)
+                total_dot += tangent_2 / (1.0 + product_1) if tangent_2 != 0.0 else 0.0
     return total, total_dot

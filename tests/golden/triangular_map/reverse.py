@@ -14,26 +14,26 @@ def triangular_map_value_and_grad(w, x):
     """The value of `triangular_map` and its gradient with respect to `w`."""
     tapec_runtime.wide_vectors()
     # forward sweep
-    n = w.shape[0]
+    w_rows = w.shape[0]
     d = x.shape[1]
-    x_n0 = x.shape[0]
+    n = x.shape[0]
     # image[r] += w[r, c] * x[i, c]
-    t = x_n0 > 0
-    if d > n and t:
-        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, n, "image[r] += w[r, c] * x[i, c]")
-    n_1 = w.shape[1]
-    if d > n_1 and t:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, n_1, "image[r] += w[r, c] * x[i, c]")
-    # for i in range(n):
-    n_2 = min(x_n0, 64)
+    test = n > 0
+    if d > w_rows and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
+    w_cols = w.shape[1]
+    if d > w_cols and test:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
+    room = min(n, 64)
     total = 0.0
-    w_bar = np.zeros((n, n_1))
+    w_bar = np.zeros((w_rows, w_cols))
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
-    image = np.empty((d, n_2))
-    image_bar = np.empty((d, n_2))
-    for i_first in range(0, x_n0, 64):
-        lanes = min(x_n0 - i_first, 64)
+    image = np.empty((d, room))
+    image_bar = np.empty((d, room))
+    # for i in range(n):
+    for i_first in range(0, n, 64):
+        lanes = min(n - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
         for j in range(d):
             for lane in range(lanes):
@@ -44,29 +44,29 @@ def triangular_map_value_and_grad(w, x):
             for lane in range(lanes):
                 image[r, lane] = 0.0
                 image_sum_lanes[lane] = 0.0
+            product = max(r + 1, 0) // 4 * 4
             # for c in range(r + 1):
-            n_3 = max(r + 1, 0) // 4 * 4
-            for c in range(0, n_3, 4):
+            for c in range(0, product, 4):
                 # image[r] += w[r, c] * x[i, c]
-                t_1 = w[r, c]
+                w_rc = w[r, c]
                 c_1 = c + 1
-                t_2 = w[r, c_1]
+                w_r_c_1 = w[r, c_1]
                 c_2 = c + 2
-                t_3 = w[r, c_2]
+                w_r_c_2 = w[r, c_2]
                 c_3 = c + 3
-                t_4 = w[r, c_3]
+                w_r_c_3 = w[r, c_3]
                 for lane in tapec_runtime.independent(range(lanes)):
-                    image_sum = image_sum_lanes[lane] + t_1 * x_lanes[c, lane]
-                    t_5 = t_3 * x_lanes[c_2, lane]
-                    image_sum_1 = image_sum + t_2 * x_lanes[c_1, lane] + t_5
-                    image_sum_lanes[lane] = image_sum_1 + t_4 * x_lanes[c_3, lane]
+                    image_sum = image_sum_lanes[lane] + w_rc * x_lanes[c, lane]
+                    product_1 = w_r_c_2 * x_lanes[c_2, lane]
+                    image_sum_1 = image_sum + w_r_c_1 * x_lanes[c_1, lane] + product_1
+                    image_sum_lanes[lane] = image_sum_1 + w_r_c_3 * x_lanes[c_3, lane]
             # for c in range(r + 1):
-            for c in range(n_3, r + 1):
+            for c in range(product, r + 1):
                 # image[r] += w[r, c] * x[i, c]
-                t_6 = w[r, c]
+                w_rc_1 = w[r, c]
                 for lane in range(lanes):
-                    t_7 = t_6 * x_lanes[c, lane]
-                    image_sum_lanes[lane] += t_7
+                    product_2 = w_rc_1 * x_lanes[c, lane]
+                    image_sum_lanes[lane] += product_2
             # for c in range(r + 1):
             if 0 < r + 1:
                 # image[r] += w[r, c] * x[i, c]
@@ -75,18 +75,18 @@ def triangular_map_value_and_grad(w, x):
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
             for lane in range(lanes):
-                t_8 = image[r, lane]
-                t_9 = t_8 * t_8
-                t_10 = t_8 * (1.0 / (1.0 + t_9))
-                image_bar[r, lane] = t_10 + t_10
-                total += tapec_runtime.log1p(t_9)
+                image_r_lane = image[r, lane]
+                product_3 = image_r_lane * image_r_lane
+                product_4 = image_r_lane * (1.0 / (1.0 + product_3))
+                image_bar[r, lane] = product_4 + product_4
+                total += tapec_runtime.log1p(product_3)
         for r in range(d):
             for c in range(r + 1):
                 # image[r] += w[r, c] * x[i, c]
                 w_bar_sum = 0.0
                 for lane in range(lanes):
-                    t_11 = x_lanes[c, lane] * image_bar[r, lane]
-                    w_bar_sum += t_11
+                    adjoint = x_lanes[c, lane] * image_bar[r, lane]
+                    w_bar_sum += adjoint
                 w_bar[r, c] += w_bar_sum
             # image[r] = 0.0
             for lane in range(lanes):

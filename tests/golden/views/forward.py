@@ -8,31 +8,30 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def views_jvp(x, x_dot):
     """The value of `views` and its tangent, for given tangents of `x`."""
-    t = x.shape[0]
+    n = x.shape[0]
     # y = x.copy()
-    if t != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    t_1_dot = np.empty(t)
-    t_1 = np.empty(t)
-    for i in range(t):
-        t_1_dot[i] = x_dot[i]
-        t_1[i] = x[i]
-    # for i in range(inner.size):
-    inner_n0 = max(t - 2, 0)
+    y_dot = np.empty(n)
+    y = np.empty(n)
+    for i in range(n):
+        y_dot[i] = x_dot[i]
+        y[i] = x[i]
+    larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
-    if inner_n0 >= t and inner_n0 > 0:
-        raise tapec_runtime.IndexOutOfRange("an array", 0, inner_n0, t, "inner[i] = inner[i] * y[i]")
+    if larger >= n and larger > 0:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
     # for i in range(inner.size):
-    for i in range(inner_n0):
+    for i in range(larger):
         # inner[i] = inner[i] * y[i]
-        t_2 = t_1[i + 1]
-        t_3 = t_1[i]
-        t_1_dot[i + 1] = t_3 * t_1_dot[i + 1] + t_2 * t_1_dot[i]
-        t_1[i + 1] = t_2 * t_3
+        y_next = y[i + 1]
+        y_i = y[i]
+        y_dot[i + 1] = y_i * y_dot[i + 1] + y_next * y_dot[i]
+        y[i + 1] = y_next * y_i
     # return y.sum()
     total = 0.0
     total_dot = 0.0
-    for i in range(t):
-        total += t_1[i]
-        total_dot += t_1_dot[i]
+    for i in range(n):
+        total += y[i]
+        total_dot += y_dot[i]
     return total, total_dot

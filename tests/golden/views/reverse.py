@@ -10,34 +10,33 @@ def views_value_and_grad(x):
     """The value of `views` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    t = np.empty(n)
+    y = np.empty(n)
     # y = x.copy()
     for i in range(n):
-        t[i] = x[i]
-    # for i in range(inner.size):
-    inner_n0 = max(n - 2, 0)
+        y[i] = x[i]
+    larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
-    if inner_n0 >= n and inner_n0 > 0:
-        raise tapec_runtime.IndexOutOfRange("an array", 0, inner_n0, n, "inner[i] = inner[i] * y[i]")
+    if larger >= n and larger > 0:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
+    y_next_store = np.empty(larger)
     # for i in range(inner.size):
-    t_1_store = np.empty(inner_n0)
-    for i in range(inner_n0):
+    for i in range(larger):
         # inner[i] = inner[i] * y[i]
-        t_1 = t[i + 1]
-        t_1_store[i] = t_1
-        t[i + 1] = t_1 * t[i]
+        y_next = y[i + 1]
+        y_next_store[i] = y_next
+        y[i + 1] = y_next * y[i]
     # return y.sum()
     total = 0.0
     x_bar = np.empty(n)
     for i in range(n):
         x_bar[i] = 1.0
-        total += t[i]
+        total += y[i]
 
     # reverse sweep
     # for i in range(inner.size):
-    for i in range(inner_n0 - 1, -1, -1):
+    for i in range(larger - 1, -1, -1):
         # inner[i] = inner[i] * y[i]
-        t_2 = x_bar[np.uint64(i + 1)]
-        x_bar[i] += t_1_store[i] * t_2
-        x_bar[np.uint64(i + 1)] = t[i] * t_2
+        x_bar_item = x_bar[np.uint64(i + 1)]
+        x_bar[i] += y_next_store[i] * x_bar_item
+        x_bar[np.uint64(i + 1)] = y[i] * x_bar_item
     return total, (x_bar,)

@@ -9,50 +9,50 @@ import tapec_runtime
 def wave_buffers_jvp(u, v, steps, u_dot):
     """The value of `wave_buffers` and its tangent, for given tangents of `u`."""
     tapec_runtime.wide_vectors()
-    t = u.shape[0]
+    n = u.shape[0]
     # old = u.copy()
-    if t != u_dot.shape[0]:
+    if n != u_dot.shape[0]:
         raise ValueError("the tangent of `u` has another shape than `u`")
-    old_dot = np.empty(t)
-    old = np.empty(t)
-    for i in range(t):
+    old_dot = np.empty(n)
+    old = np.empty(n)
+    for i in range(n):
         old_dot[i] = u_dot[i]
         old[i] = u[i]
-    v_n0 = v.shape[0]
+    v_size = v.shape[0]
     # now = v.copy()
-    now_dot = np.empty(v_n0)
-    now = np.empty(v_n0)
-    for i in range(v_n0):
+    now_dot = np.empty(v_size)
+    now = np.empty(v_size)
+    for i in range(v_size):
         now_dot[i] = 0.0
         now[i] = v[i]
     for _ in range(steps):
         # for i in range(1, now.size - 1):
         for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-            n = now.shape[0]
-            if i >= n or i < -n:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, n, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            t_1 = 2.0 * now[i]
-            t_2 = 2.0 * now_dot[i]
-            n_1 = old.shape[0]
-            if i >= n_1 or i < -n_1:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            n_2 = now.shape[0]
-            if i - 1 >= n_2 or i - 1 < -n_2:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i - 1, n_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            n_3 = now.shape[0]
-            if i + 1 >= n_3 or i + 1 < -n_3:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i + 1, n_3, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            t_3 = 0.2 * (now[i - 1] - t_1 + now[i + 1])
-            t_4 = 0.2 * (now_dot[i - 1] - t_2 + now_dot[i + 1])
-            n_4 = old_dot.shape[0]
-            if i >= n_4 or i < -n_4:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_4, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old_dot[i] = t_2 - old_dot[i] + t_4
-            n_5 = old.shape[0]
-            if i >= n_5 or i < -n_5:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_5, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old[i] = t_1 - old[i] + t_3
+            now_size = now.shape[0]
+            if i >= now_size or i < -now_size:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            product = 2.0 * now[i]
+            tangent = 2.0 * now_dot[i]
+            old_size = old.shape[0]
+            if i >= old_size or i < -old_size:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            now_size_1 = now.shape[0]
+            if i - 1 >= now_size_1 or i - 1 < -now_size_1:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i - 1, now_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            now_size_2 = now.shape[0]
+            if i + 1 >= now_size_2 or i + 1 < -now_size_2:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i + 1, now_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
+            tangent_1 = 0.2 * (now_dot[i - 1] - tangent + now_dot[i + 1])
+            old_dot_size = old_dot.shape[0]
+            if i >= old_dot_size or i < -old_dot_size:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_dot_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_dot[i] = tangent - old_dot[i] + tangent_1
+            old_size_1 = old.shape[0]
+            if i >= old_size_1 or i < -old_size_1:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old[i] = product - old[i] + product_1
         now_1 = now
         now = old
         old = now_1
@@ -63,8 +63,8 @@ def wave_buffers_jvp(u, v, steps, u_dot):
     total = 0.0
     total_dot = 0.0
     for i in range(now.shape[0]):
-        t_5 = now[i]
-        t_6 = t_5 * now_dot[i]
-        total += t_5 * t_5
-        total_dot += t_6 + t_6
+        now_i = now[i]
+        tangent_2 = now_i * now_dot[i]
+        total += now_i * now_i
+        total_dot += tangent_2 + tangent_2
     return total, total_dot

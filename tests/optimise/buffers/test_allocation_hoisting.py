@@ -68,9 +68,9 @@ def test_an_allocation_that_may_raise_raises_in_the_iteration():
         after="""
         def f(a, n, y):
             n_1 = n - 2
-            n_2 = max(n_1, 0)
-            a_1 = np.empty(n_2)
-            a_2 = np.empty(n_2)
+            size = max(n_1, 0)
+            a_1 = np.empty(size)
+            a_2 = np.empty(size)
             for k in range(n):
                 t = n_1 < 0
                 if t:

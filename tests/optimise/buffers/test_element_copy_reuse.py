@@ -69,8 +69,8 @@ def test_a_record_in_reverse_is_read_from_the_other_one():
                 k3 = k2 - 1
                 for i2 in range(k2):
                     x1 = B[k3, i2]
-                    n_1 = k3 - i2
-                    y1 = B[k3, n_1]
+                    size = k3 - i2
+                    y1 = B[k3, size]
                     z = x1 * y1
                     a1[i2] += z
         """,

@@ -58,8 +58,8 @@ def test_a_row_stands_for_each_array():
         def f(X, n):
             n1 = X.shape[0]
             s = 0.0
-            n_1 = max(n, 0)
-            P_rows = np.empty((n_1, n1, n1))
+            size = max(n, 0)
+            P_rows = np.empty((size, n1, n1))
             for k in range(n):
                 P = P_rows[k]
                 P[0, 0] = s

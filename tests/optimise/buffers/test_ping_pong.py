@@ -113,9 +113,9 @@ def test_compiled_they_are_too(rng: np.random.Generator):
 def test_no_iteration_makes_an_array():
     text = tapec.emit(likeliest, wrt=(0, 1), signature=SIGNATURE)
     forward, reverse = (part[part.index("    for t in range(") :] for part in text.split("# reverse sweep"))
-    assert "new = new_turns[first:first + n_1]" in forward
-    assert "best_bar_1 = best_bar_4_turns[first_1:first_1 + n_1]" in reverse
-    assert "= np.empty(n_1)" not in forward and "= np.zeros(n_1)" not in reverse
+    assert "new = new_turns[first:first + score_cols]" in forward
+    assert "best_bar_2 = best_bar_4_turns[first_1:first_1 + score_cols]" in reverse
+    assert "= np.empty(score_cols)" not in forward and "= np.zeros(score_cols)" not in reverse
     assert "two arrays take turns at `new`" in str(tapec.explain(likeliest, (0, 1), SIGNATURE))
 
 

@@ -62,13 +62,13 @@ def test_the_row_is_filled_where_it_is_kept():
         def f(a_6, n, m, s):
             a = np.zeros(n)
             a_1 = np.zeros(n)
-            n_6 = m + 1
-            S = np.empty((n_6, n))
+            size_3 = m + 1
+            S = np.empty((size_3, n))
             a_2 = a
             a_3 = a_1
-            n_3 = min(1, n)
-            n_4 = n - 1
-            n_5 = max(n_3, n_4)
+            size = min(1, n)
+            size_1 = n - 1
+            size_2 = max(size, size_1)
             a_4_1 = S[0]
             for i_4 in range(n):
                 t_1 = a_2[i_4]
@@ -77,10 +77,10 @@ def test_the_row_is_filled_where_it_is_kept():
             for k in range(m):
                 t_2 = k + 1
                 a_4_2 = S[t_2]
-                for i_5 in range(n_3):
+                for i_5 in range(size):
                     t_3 = a_3[i_5]
                     a_4_2[i_5] = t_3
-                for i_6 in range(n_5, n):
+                for i_6 in range(size_2, n):
                     t_4 = a_3[i_6]
                     a_4_2[i_6] = t_4
                 a_3_1 = a_3

@@ -101,8 +101,8 @@ def test_a_loop_that_may_leave_out_elements_at_the_end_leaves_zeros_there():
         after="""
         def f(x, n, k):
             a = np.empty(n)
-            n_1 = max(k, 0)
-            for i_1 in range(n_1, n):
+            size = max(k, 0)
+            for i_1 in range(size, n):
                 a[i_1] = 0.0
             for i in range(k):
                 a[i] = x
@@ -131,8 +131,8 @@ def test_elements_at_the_end_that_the_loop_leaves_out_get_zeros_before():
         def f(x, n):
             a = np.empty(n)
             k = n - 2
-            n_1 = max(k, 0)
-            for i_1 in range(n_1, n):
+            size = max(k, 0)
+            for i_1 in range(size, n):
                 a[i_1] = 0.0
             for i in range(k):
                 a[i] = x

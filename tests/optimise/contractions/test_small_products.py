@@ -49,8 +49,8 @@ def test_the_extent_of_a_vector_follows_from_the_other_factor():
         after="""
         def f(a, n):
             a_1 = np.zeros(3)
-            n_1 = a.shape[0]
-            t = n_1 != 3
+            size = a.shape[0]
+            t = size != 3
             if t:
                 raise ValueError("incompatible array sizes for np.dot(a, b) (vector * vector)")
             x = 0.0
@@ -94,13 +94,13 @@ def test_a_product_of_vectors_is_a_sum_where_it_is_taken_once():
         """,
         after="""
         def f(a, a_1):
-            n = a.shape[0]
-            n_1 = a_1.shape[0]
-            t = n_1 != n
+            size = a.shape[0]
+            size_1 = a_1.shape[0]
+            t = size_1 != size
             if t:
                 raise ValueError("incompatible array sizes for np.dot(a, b) (vector * vector)")
             x = 0.0
-            for k in range(n):
+            for k in range(size):
                 t_1 = a[k]
                 t_2 = a_1[k]
                 t_3 = t_1 * t_2
@@ -127,13 +127,13 @@ def test_products_of_vectors_become_loops_in_loops_too():
             s = 0.0
             for i in range(n):
                 a_1 = a[i]
-                n_1 = a_1.shape[0]
-                n_2 = a_1.shape[0]
-                t = n_2 != n_1
+                size = a_1.shape[0]
+                size_1 = a_1.shape[0]
+                t = size_1 != size
                 if t:
                     raise ValueError("incompatible array sizes for np.dot(a, b) (vector * vector)")
                 x = 0.0
-                for k in range(n_1):
+                for k in range(size):
                     t_1 = a_1[k]
                     t_2 = a_1[k]
                     t_3 = t_1 * t_2
@@ -169,16 +169,16 @@ WRITTEN_OUT = """
 def f(M, a, n):
     s = 0.0
     for i in range(n):
-        n_1 = a.shape[0]
-        n_2 = M.shape[{made}]
-        n_3 = M.shape[{summed}]
+        size = a.shape[0]
+        size_1 = M.shape[{made}]
+        size_2 = M.shape[{summed}]
         t = {asked}
         if t:
             raise ValueError("incompatible array sizes for np.dot(a, b) ({kinds})")
-        a_1 = np.empty(n_2)
-        for i_1 in range(n_2):
+        a_1 = np.empty(size_1)
+        for i_1 in range(size_1):
             s_1 = 0.0
-            for k in range(n_3):
+            for k in range(size_2):
                 t_1 = a[k]
                 t_2 = M[{index}]
                 t_3 = t_2 * t_1
@@ -191,9 +191,9 @@ def f(M, a, n):
 
 
 def test_a_matrix_that_is_the_same_in_all_iterations_is_multiplied_in_loops():
-    of_matrix = {"made": 0, "summed": 1, "asked": "n_1 != n_3", "kinds": "matrix * vector", "index": "i_1, k"}
+    of_matrix = {"made": 0, "summed": 1, "asked": "size != size_2", "kinds": "matrix * vector", "index": "i_1, k"}
     check(write_out_products, SIDE_BY_SIDE.format(factors="np.dot(M, a)"), WRITTEN_OUT.format(**of_matrix))
-    of_vector = {"made": 1, "summed": 0, "asked": "n_3 != n_1", "kinds": "vector * matrix", "index": "k, i_1"}
+    of_vector = {"made": 1, "summed": 0, "asked": "size_2 != size", "kinds": "vector * matrix", "index": "k, i_1"}
     check(write_out_products, SIDE_BY_SIDE.format(factors="np.dot(a, M)"), WRITTEN_OUT.format(**of_vector))
 
 
@@ -212,16 +212,16 @@ def test_where_iterations_need_one_another_loops_go_along_rows():
         def f(M, a, n):
             a_1 = a
             for i in range(n):
-                n_1 = a_1.shape[0]
-                n_2 = M.shape[1]
-                n_3 = M.shape[0]
-                t = n_3 != n_1
+                size = a_1.shape[0]
+                size_1 = M.shape[1]
+                size_2 = M.shape[0]
+                t = size_2 != size
                 if t:
                     raise ValueError("incompatible array sizes for np.dot(a, b) (vector * matrix)")
-                a_2 = np.zeros(n_2)
-                for k in range(n_3):
+                a_2 = np.zeros(size_1)
+                for k in range(size_2):
                     t_1 = a_1[k]
-                    for i_1 in range(n_2):
+                    for i_1 in range(size_1):
                         t_2 = M[k, i_1]
                         t_3 = t_2 * t_1
                         a_2[i_1] += t_3

@@ -44,19 +44,19 @@ def test_a_cross_is_gathered_from_a_plane_with_zeros_around_it():
         def f(A, B, n, m, s):
             n_1 = n - 1
             n_2 = m - 1
-            n_3 = n - 1
-            n_4 = max(n_3, 0)
-            n_5 = n_4 + 3
-            n_6 = m - 1
-            n_7 = max(n_6, 0)
-            n_8 = n_7 + 3
-            t_kept = np.zeros((n_5, n_8))
-            n_9 = n - 1
-            n_10 = n_9 > 1
-            n_11 = n if n_10 else 0
-            n_12 = m - 1
-            n_13 = n_12 > 1
-            n_14 = m if n_13 else 0
+            size = n - 1
+            size_1 = max(size, 0)
+            size_2 = size_1 + 3
+            size_3 = m - 1
+            size_4 = max(size_3, 0)
+            size_5 = size_4 + 3
+            t_kept = np.zeros((size_2, size_5))
+            size_6 = n - 1
+            size_7 = size_6 > 1
+            size_8 = n if size_7 else 0
+            size_9 = m - 1
+            size_10 = size_9 > 1
+            size_11 = m if size_10 else 0
             for k in range(n):
                 for i in range(1, n_1):
                     i_1 = i - 1
@@ -71,8 +71,8 @@ def test_a_cross_is_gathered_from_a_plane_with_zeros_around_it():
                         v = -t
                         j_1 = j - 1
                         j_2 = j + 1
-                for i_3 in range(n_11):
-                    for j_3 in range(n_14):
+                for i_3 in range(size_8):
+                    for j_3 in range(size_11):
                         t_1 = i_3 + 2
                         t_2 = j_3 + 1
                         t_3 = t_kept[t_1, t_2]

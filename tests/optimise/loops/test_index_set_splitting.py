@@ -34,16 +34,16 @@ def test_the_iterations_before_and_after():
         SUM.format(**USUAL),
         """
         def f(a, n, n1, k, k1, s):
-            n_1 = min(k, n)
-            n_3 = n_1 + 1
-            n_5 = max(n_3, 0)
+            size = min(k, n)
+            size_2 = size + 1
+            size_4 = max(size_2, 0)
             s_2 = s
-            for i in range(n_1):
+            for i in range(size):
                 x = a[i]
                 s_3 = s_2 + x
                 s_2 = s_3
             s_4 = s_2
-            for i_3 in range(n_5, n):
+            for i_3 in range(size_4, n):
                 x_3 = a[i_3]
                 s_5 = s_4 + x_3
                 s_4 = s_5

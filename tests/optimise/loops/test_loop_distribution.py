@@ -31,8 +31,8 @@ def test_a_scattered_addition_gets_a_loop_of_its_own():
         """,
         after="""
         def f(a, a_1, n, s):
-            n_1 = max(n, 0)
-            t_kept = np.empty(n_1)
+            size = max(n, 0)
+            t_kept = np.empty(size)
             for i in range(1, n):
                 j = i - 1
                 u = a_1[i]

@@ -29,10 +29,10 @@ AS_IT_IS = {"start": "0", "stop": "n", "shift": "+ 1", "size": "n"}
 def test_the_last_iteration_goes_round():
     before = RING.format(**AS_IT_IS)
     loop = before[before.index("    for") : before.index("    return")]
-    middle = loop.replace("(0, n)", "(n_1)").replace("j1 = j % n", "j1 = j")
-    last = loop.replace("(0, n)", "(n_2, n)")
+    middle = loop.replace("(0, n)", "(size)").replace("j1 = j % n", "j1 = j")
+    last = loop.replace("(0, n)", "(size_1, n)")
     after = (
-        "\ndef f(a, a_1, n, n1, k):\n    n_1 = n - 1\n" + middle + "    n_2 = max(n_1, 0)\n" + last + "    return n\n"
+        f"\ndef f(a, a_1, n, n1, k):\n    size = n - 1\n{middle}    size_1 = max(size, 0)\n{last}    return n\n"
     )
     check(peel_loops, before, after.lstrip(), again=False)
 

@@ -39,7 +39,7 @@ def f(A, a, k, n, x):
             {store}
 {last}    return x
 """
-MADE = ["n_1 = max(k, 0)", "n_2 = n_1 + 1", "x_kept = np.empty(n_2)"]
+MADE = ["size = max(k, 0)", "size_1 = size + 1", "x_kept = np.empty(size_1)"]
 
 
 def nest(indent: str | None, last: str = "") -> str:
@@ -68,7 +68,7 @@ def test_iterations_that_share_something_do_not_have_it(last: str):
 
 def test_a_loop_alone_and_loops_of_any_kind_have_it_before_them():
     alone = "def f(a, n, x):\n{}    for i in range(n):\n        {}\n    return x\n"
-    made = "    n_1 = max(n, 0)\n    n_2 = n_1 + 1\n    x_kept = np.empty(n_2)\n"
+    made = "    size = max(n, 0)\n    size_1 = size + 1\n    x_kept = np.empty(size_1)\n"
     for by_iteration in (False, True):
         check(
             lambda function, by_iteration=by_iteration: kept(function, by_iteration),
@@ -89,9 +89,9 @@ def test_a_loop_alone_and_loops_of_any_kind_have_it_before_them():
         """
         def f(a, n, x, c):
             if c:
-                n_1 = max(n, 0)
-                n_2 = n_1 + 1
-                x_kept = np.empty(n_2)
+                size = max(n, 0)
+                size_1 = size + 1
+                x_kept = np.empty(size_1)
                 while True:
                     for i in range(n):
                         x_kept[i] = x
@@ -113,11 +113,11 @@ def test_extents_and_buffers():
     assert outside.computed(Name("n"), loop) == Name("n")
     assert outside.computed(Const(3), loop) == Const(3)
     assert not outside.taken()
-    assert outside.size(Op("+", (Name("n"), Const(2))), 0, loop) == Name("n_2")
-    assert outside.buffer(store, "zeros", (Name("n_2"), Const(3))) == "t_kept"
+    assert outside.size(Op("+", (Name("n"), Const(2))), 0, loop) == Name("size_1")
+    assert outside.buffer(store, "zeros", (Name("size_1"), Const(3))) == "t_kept"
     assert [line.strip() for line in printer.statements(tuple(outside.taken()), 0, quote=False)] == [
-        "n_1 = n + 2",
-        "n_2 = max(n_1, 0)",
-        "t_kept = np.zeros((n_2, 3))",
+        "size = n + 2",
+        "size_1 = max(size, 0)",
+        "t_kept = np.zeros((size_1, 3))",
     ]
     assert not outside.taken()

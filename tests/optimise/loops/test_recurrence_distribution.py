@@ -36,9 +36,9 @@ def test_an_element_that_the_next_iteration_reads_is_carried_and_the_rest_split_
         """,
         after="""
         def f(a, ax, ay, az, n):
-            n_1 = max(n, 0)
-            t_4_kept = np.empty(n_1)
-            a_carried_kept = np.empty(n_1)
+            size = max(n, 0)
+            t_4_kept = np.empty(size)
+            a_carried_kept = np.empty(size)
             for i in range(n):
                 t_3 = 0 < n
                 if t_3:
@@ -59,8 +59,8 @@ def test_an_element_that_the_next_iteration_reads_is_carried_and_the_rest_split_
                     k_1_1 = j_2 + 1
                     t_1_1_1 = a[k_1_1]
                     t_6 = t_5 * a_carried_3
-                    t_7 = t_1_1_1 + t_6
-                    a_carried_3 = t_7
+                    a_carried_4 = t_1_1_1 + t_6
+                    a_carried_3 = a_carried_4
                 if t_3:
                     a[n] = a_carried_3
                 for j in range(n):

@@ -35,13 +35,13 @@ def test_neighbours_are_gathered_from_a_buffer_with_zeros_at_its_ends():
         after="""
         def f(a, a_1, n, s):
             n_1 = n - 1
-            n_2 = n - 1
-            n_3 = max(n_2, 0)
-            n_4 = n_3 + 3
-            t_kept = np.zeros(n_4)
-            n_5 = n - 1
-            n_6 = n_5 > 1
-            n_7 = n if n_6 else 0
+            size = n - 1
+            size_1 = max(size, 0)
+            size_2 = size_1 + 3
+            t_kept = np.zeros(size_2)
+            size_3 = n - 1
+            size_4 = size_3 > 1
+            size_5 = n if size_4 else 0
             for k in range(n):
                 for i in range(1, n_1):
                     u = a_1[i]
@@ -51,7 +51,7 @@ def test_neighbours_are_gathered_from_a_buffer_with_zeros_at_its_ends():
                     t_1 = i + 1
                     t_kept[t_1] = t
                     i_2 = i + 1
-                for i_3 in range(n_7):
+                for i_3 in range(size_5):
                     t_2 = i_3 + 2
                     t_3 = t_kept[t_2]
                     t_4 = t_kept[i_3]
@@ -79,9 +79,9 @@ def test_where_bounds_change_each_neighbour_keeps_a_loop_of_its_own():
         """,
         after="""
         def f(a, a_1, n, s):
-            n_1 = n - 1
-            n_2 = max(n_1, 0)
-            t_kept = np.empty(n_2)
+            size = n - 1
+            size_1 = max(size, 0)
+            t_kept = np.empty(size_1)
             for k in range(n):
                 for i in range(1, k):
                     t = a_1[i]
@@ -118,9 +118,9 @@ def test_elements_counted_from_the_other_end_have_a_loop_of_their_own():
         """,
         after="""
         def f(a, a_1, n, s):
-            n_1 = n - 1
-            n_2 = max(n_1, 0)
-            t_kept = np.empty(n_2)
+            size = n - 1
+            size_1 = max(size, 0)
+            t_kept = np.empty(size_1)
             for k in range(n):
                 for i in range(k):
                     t = a_1[i]
@@ -253,8 +253,8 @@ def test_branches_that_choose_between_values():
         """,
         after="""
         def f(a, a_1, n, s):
-            n_1 = max(n, 0)
-            t_kept = np.empty(n_1)
+            size = max(n, 0)
+            t_kept = np.empty(size)
             for k in range(n):
                 for i in range(1, n):
                     u = a_1[i]

@@ -48,8 +48,8 @@ def test_what_two_questions_leave():
         def f(A, B, n, c, s):
             n1 = A.shape[1]
             for i in range(n):
-                n_1 = A.shape[1]
-                t = n_1 != 3
+                size = A.shape[1]
+                t = size != 3
                 if t:
                     raise ValueError("operands could not be broadcast together")
                 c1 = 3 != 2

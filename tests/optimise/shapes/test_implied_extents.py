@@ -35,8 +35,8 @@ def test_an_element_behind_a_slice_tells_its_extent():
         after="""
         def f(a):
             a_1 = a[3:6]
-            n = a_1.shape[0]
-            t_1 = n != 3
+            size = a_1.shape[0]
+            t_1 = size != 3
             if t_1:
                 raise IndexError("index 10 is out of bounds")
             n_9 = 3
@@ -61,8 +61,8 @@ def test_the_last_element_of_a_slice_tells_its_extent():
         def f(a, n_9):
             for i in range(n_9):
                 a_1 = a[:2]
-                n = a_1.shape[0]
-                t = n != 2
+                size = a_1.shape[0]
+                t = size != 2
                 if t:
                     raise IndexError("index 1 is out of bounds")
                 a_1[1] = 0.5

@@ -39,7 +39,7 @@ def test_elements_are_those_of_the_array():
 
 def test_the_extent_is_what_the_bounds_leave():
     before = "\ndef f(A, k):\n    A1 = A[k, 1:-2]\n    n = A1.shape[0]\n    return n\n"
-    after = before.replace("n = A1.shape[0]", "n_1 = A.shape[1]\n    n_2 = n_1 - 3\n    n = max(n_2, 0)")
+    after = before.replace("n = A1.shape[0]", "size = A.shape[1]\n    size_1 = size - 3\n    n = max(size_1, 0)")
     check(fold_slice_extents, before, after.lstrip())
 
 

@@ -74,8 +74,8 @@ def test_work_is_done_once():
         """,
         after="""
         def f(a, i):
-            t = a[i]
-            s = t * t
+            u = a[i]
+            s = u * u
             return s
         """,
     )

@@ -103,7 +103,7 @@ def test_two_variables_of_the_users_stay_two():
     )
 
 
-def test_temporaries_are_numbered_in_order():
+def test_temporaries_are_called_after_what_they_hold():
     check(
         coalesce,
         before="""
@@ -114,9 +114,9 @@ def test_temporaries_are_numbered_in_order():
         """,
         after="""
         def f(x):
-            t = x * x
-            t_1 = t + x
-            return t_1, t
+            product = x * x
+            total = product + x
+            return total, product
         """,
     )
 

@@ -40,7 +40,7 @@ def interpolated(values, knots, at):
 @pytest.mark.compiled
 def test_a_search_from_the_right():
     text = tapec.emit(interpolated, signature="f8[:], f8[:], f8[:]")
-    assert "tapec_runtime.places(knots, at, at_n0, True)" in text
+    assert "tapec_runtime.places(knots, at, at_size, True)" in text
     assert "searchsorted" not in text
 
 

@@ -34,8 +34,8 @@ def test_a_function_gets_a_loop_of_its_own():
         """,
         after="""
         def f(a, a_1, a_2, a_3, a_4, n, w):
-            n_1 = max(n, 0)
-            z_kept = np.empty(n_1)
+            size = max(n, 0)
+            z_kept = np.empty(size)
             for i_1 in range(n):
                 x_1 = a[i_1]
                 y_1 = x_1 * w

@@ -55,13 +55,13 @@ def test_memory_of_an_iteration_gets_an_axis_of_lanes():
         after="""
         def f(a, n, n_1, k, x, y):
             s = 0.0
-            n_2 = n - 0
-            n_3 = min(n_2, 64)
-            room = max(n_3, 0)
+            size = n - 0
+            size_1 = min(size, 64)
+            room = max(size_1, 0)
             y_1_lanes = np.empty(64)
             for i_first in range(0, n, 64):
-                n_4 = n - i_first
-                lanes = min(n_4, 64)
+                size_2 = n - i_first
+                lanes = min(size_2, 64)
                 a_2 = np.empty((n_1, room))
                 for lane in range(lanes):
                     y_1_1 = y
@@ -73,8 +73,8 @@ def test_memory_of_an_iteration_gets_an_axis_of_lanes():
                         for lane_1 in range(lanes):
                             i_3 = i_first + lane_1
                             y_1_2 = y_1_lanes[lane_1]
-                            n_5 = np.uint64(i_3)
-                            x_2 = a[n_5]
+                            size_3 = np.uint64(i_3)
+                            x_2 = a[size_3]
                             x_3 = x_1 * x_2
                             a_2[j_1, lane_1] = x_3
                             y_2 = y_1_2 * x_3
@@ -83,8 +83,8 @@ def test_memory_of_an_iteration_gets_an_axis_of_lanes():
                 for lane_2 in range(lanes):
                     i_4 = i_first + lane_2
                     y_1_3 = y_1_lanes[lane_2]
-                    n_6 = np.uint64(i_4)
-                    a_1[n_6] = y_1_3
+                    size_4 = np.uint64(i_4)
+                    a_1[size_4] = y_1_3
                     t = a_2[0, lane_2]
                     s += t
             return s
@@ -109,12 +109,12 @@ def test_what_all_lanes_add_to_one_element_is_added_up_first():
         def f(a, a_bar, n, k):
             x_lanes = np.empty(64)
             for i_first in range(0, n, 64):
-                n_1 = n - i_first
-                lanes = min(n_1, 64)
+                size = n - i_first
+                lanes = min(size, 64)
                 for lane in range(lanes):
                     i_1 = i_first + lane
-                    n_2 = np.uint64(i_1)
-                    x_1 = a[n_2]
+                    size_1 = np.uint64(i_1)
+                    x_1 = a[size_1]
                     x_lanes[lane] = x_1
                 for j in range(k):
                     for j_1 in range(j, k):
@@ -142,18 +142,18 @@ def test_what_an_iteration_adds_to_a_row_again_and_again_is_added_up_with_lanes_
         """,
         after="""
         def f(A_bar, a, n, k):
-            n_2 = A_bar.shape[1]
-            n_3 = k
-            n_4 = min(n_2, n_3)
-            n_5 = max(n_4, 0)
-            n_6 = A_bar.shape[0]
-            t_1 = n_6 >= n
-            n_7 = n_5 if t_1 else 0
-            A_bar_lanes = np.empty((n_7, 64))
+            size_1 = A_bar.shape[1]
+            size_2 = k
+            size_3 = min(size_1, size_2)
+            size_4 = max(size_3, 0)
+            size_5 = A_bar.shape[0]
+            t_1 = size_5 >= n
+            size_6 = size_4 if t_1 else 0
+            A_bar_lanes = np.empty((size_6, 64))
             for i_first in range(0, n, 64):
-                n_1 = n - i_first
-                lanes = min(n_1, 64)
-                for j_3 in range(n_7):
+                size = n - i_first
+                lanes = min(size, 64)
+                for j_3 in range(size_6):
                     for lane_1 in range(lanes):
                         t_3 = 0.0
                         A_bar_lanes[j_3, lane_1] = t_3
@@ -162,12 +162,12 @@ def test_what_an_iteration_adds_to_a_row_again_and_again_is_added_up_with_lanes_
                         t = a[j_1]
                         for lane_2 in range(lanes):
                             A_bar_lanes[j_1, lane_2] += t
-                for j_2 in range(n_7):
+                for j_2 in range(size_6):
                     for lane in range(lanes):
                         i_1 = i_first + lane
-                        n_8 = np.uint64(i_1)
+                        size_7 = np.uint64(i_1)
                         t_2 = A_bar_lanes[j_2, lane]
-                        A_bar[n_8, j_2] += t_2
+                        A_bar[size_7, j_2] += t_2
         """,
         again=False,
     )
@@ -535,6 +535,6 @@ def test_paths_have_a_second_form_for_few_of_them(shape):
 
 def test_what_paths_read_is_copied_with_the_axis_of_lanes_last():
     text = tapec.emit(paths, 1, "f8[:, ::1], f8")
-    assert "if x_n1 <= 512 and x_n0 >= 16:" in text and "x_lanes[j, lane] = x[p, j]" in text
+    assert "if x_cols <= 512 and x_rows >= 16:" in text and "x_lanes[j, lane] = x[p, j]" in text
     (note,) = [note for note in tapec.explain(paths, 1, "f8[:, ::1], f8").notes if note.by == "outer_vectorisation"]
     assert "where there are many" in str(note)

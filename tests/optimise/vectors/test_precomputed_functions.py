@@ -32,8 +32,8 @@ def test_functions_of_what_the_loop_leaves_alone_come_before():
     after = """
     def f(X, n, n1, k, a, a_1, x):
         total = 0.0
-        n_1 = max(n1, 0)
-        e_kept = np.empty(n_1)
+        size = max(n1, 0)
+        e_kept = np.empty(size)
         for j in range(n):
             s = 1.0
             for i_1 in range(n1):

@@ -102,11 +102,11 @@ def version(shapes: dict[str, tuple[int, ...]] | None, stops: set[str]) -> str:
 def test_the_run_decides_where_shapes_do_not():
     text = version(None, {"n_1", "n_2"})
     assert text.startswith(
-        "n_5 = n - 0\n"
+        "size = n - 0\n"
         "t = n_1 <= 24\n"
         "t_1 = n_2 <= 24\n"
         "t_2 = t and t_1\n"
-        "t_3 = n_5 >= 16\n"
+        "t_3 = size >= 16\n"
         "t_4 = t_2 and t_3\n"
         "if t_4:\n"
         "    y_1 = x * x\n"

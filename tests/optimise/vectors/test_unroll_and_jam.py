@@ -51,12 +51,12 @@ def test_what_iterations_hand_on_stays_in_a_register():
     after = """
     def f(A, a, k, n):
         a_lanes = np.empty(64)
-        n_1 = k - 1
-        n_2 = max(n_1, 0)
-        n_3 = n_2 // 4
-        n_4 = n_3 * 4
-        n_5 = 1 + n_4
-        for j in range(1, n_5, 4):
+        size = k - 1
+        size_1 = max(size, 0)
+        size_2 = size_1 // 4
+        size_3 = size_2 * 4
+        size_4 = 1 + size_3
+        for j in range(1, size_4, 4):
             w = a[j]
             j_1 = j + 1
             w_1 = a[j_1]
@@ -79,7 +79,7 @@ def test_what_iterations_hand_on_stays_in_a_register():
                 u_3 = w_3 * t_3
                 v_3 = v_2 + u_3
                 a_lanes[i] = v_3
-        for j_4 in range(n_5, k):
+        for j_4 in range(size_4, k):
             w_4 = a[j_4]
             for i_1 in range(n):
                 s_4 = a_lanes[i_1]
