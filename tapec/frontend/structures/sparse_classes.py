@@ -86,8 +86,10 @@ def with_data(like: Any, data: Any) -> Any:
 
 def check_places(given: Any, like: Any, what: str) -> None:
     """UsageError for a sparse matrix whose elements stand elsewhere than those of what it belongs to."""
-    same = type(given) is type(like) and all(map(np.array_equal, held(given)[1:], held(like)[1:]))
-    if not same:
+    # one that has been converted already is the named tuple that stands for it
+    parts = given if hasattr(type(given), "sparse") else held(given) if type(given) is type(like) else ()
+    cls = getattr(type(given), "object_class", type(given))
+    if cls is not type(like) or not all(map(np.array_equal, parts[1:], held(like)[1:])):
         raise UsageError(
             f"{what} has its elements in other places than the {type(like).__name__} that it belongs to",
             hint="make it a matrix of the same class, with the same indices",
