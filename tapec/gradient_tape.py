@@ -15,7 +15,7 @@ import numpy as np
 from tapec.errors import LoweringError
 from tapec.on_demand import load
 from tapec.options import DEFAULT, Keywords, chosen, no_limit
-from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
+from tapec.structure import NUMBERS, check_target, flat, is_sparse, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class GradientTape:
                 self._check_watched(item)
         elif isinstance(value, Variable):
             self._variables[value._serial] = value
-        elif not isinstance(value, int | float | complex | np.ndarray | np.generic):
+        elif not isinstance(value, int | float | complex | np.ndarray | np.generic) and not is_sparse(value):
             raise ValueError(f"only numbers, arrays and variables can be watched, not {type(value).__name__}")
 
     def accessed(self, variable: Variable) -> None:

@@ -413,13 +413,19 @@ def _tangents(asked: Asked, made: Function, structure: Boundary) -> Program:
             position += 1
 
     def text(values: tuple[Expr, ...]) -> str:
-        primal = tuple(values[place] for place in places)
-        return f"{structure.result(lowered.result, primal)}, {tangent(lowered.result, values)}"
+        return f"{primal(lowered.result, values)}, {tangent(lowered.result, values)}"
+
+    def primal(tree: Any, values: tuple[Expr, ...]) -> str:
+        return structure.result(tree, tuple(values[place] for place in places))
 
     def tangent(tree: Any, values: tuple[Expr, ...]) -> str:
         if tree is None:
             return "None"
         if tree[0] in ("tuple", "list"):
+            if hasattr(tree[1], "has_places"):
+                # where elements stand
+                items = [tangent(item, values) if item[0] in dots else primal(item, values) for item in tree[2]]
+                return structure.make(tree[1], items)
             return structure.make(tree[1], [tangent(item, values) for item in tree[2]])
         if tree[0] == "complex":
             return combined(tree, *(tangent(part, values) for part in tree[2]))

@@ -6,7 +6,7 @@ import copy
 import functools
 import types
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar, Unpack, cast, overload
 
@@ -370,13 +370,23 @@ def _differentiable(primal: Any, position: int) -> bool:
     """Whether all numbers of an argument are floats; a mixture is an error."""
     if type(primal) is float or type(primal) is np.ndarray:
         return is_float(primal)
-    kinds = {is_float(leaf) for leaf in flat(primal) if leaf is not None}
+    kinds = {is_float(leaf) for leaf in _differentiated(primal)}
     if len(kinds) > 1:
         raise UsageError(
             f"argument {position} has floats beside other values: no derivative has its structure",
             hint="pass what is not differentiated as an argument of its own",
         )
     return kinds == {True}
+
+
+def _differentiated(primal: Any) -> Iterator[Any]:
+    """Numbers and arrays, but for what says where the elements of a sparse matrix stand."""
+    if isinstance(primal, tuple | list):
+        with_places = hasattr(type(primal), "has_places")
+        found = (leaf for item in primal for leaf in _differentiated(item))
+        yield from (leaf for leaf in found if is_float(leaf) or not with_places)
+    elif primal is not None:
+        yield primal
 
 
 Pull = Callable[[list[Any]], tuple[Any, ...]]

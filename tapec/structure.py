@@ -1,4 +1,4 @@
-"""Nests of lists, tuples and dicts, as tapes take them: their leaves, and the same nest of gradients."""
+"""Nests of lists, tuples, dicts and sparse matrices, as tapes take them: their leaves, and a nest of gradients."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ def flat(value: Any, what: str) -> list[Any]:
         return [leaf for item in value for leaf in flat(item, what)]
     if isinstance(value, dict):
         return [leaf for item in value.values() for leaf in flat(item, what)]
+    if what == "source" and is_sparse(value):
+        return [value.data]
     if not isinstance(value, int | float | complex | np.ndarray | np.generic | Variable):
         raise TypeError(f"a {what} must be a number, an array or a variable, not {type(value).__name__}")
     return [value]
@@ -35,7 +37,17 @@ def rebuilt(structure: Any, leaves: Any) -> Any:
         return type(structure)(rebuilt(item, leaves) for item in structure)
     if isinstance(structure, dict):
         return {key: rebuilt(item, leaves) for key, item in structure.items()}
-    return next(leaves)
+    found = next(leaves)
+    if found is None or not is_sparse(structure):
+        return found
+    from tapec.frontend.structures.sparse_classes import with_data
+
+    return with_data(structure, found)
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether a value is a matrix of `scipy.sparse`, of which the numbers are a leaf."""
+    return type(value).__module__.startswith("scipy.sparse.") and hasattr(value, "data")
 
 
 def check_target(target: Any) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tapec_runtime.powers import power
     from tapec_runtime.remainders import remainder
     from tapec_runtime.sorted_search import places, searchsorted, searchsorted_right
+    from tapec_runtime.sparse_systems import sparse_solved
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
     from tapec_runtime.stack_arrays import stack_array
     from tapec_runtime.triangular import cholesky_seed
@@ -102,6 +103,7 @@ __all__ = [
     "sinh",
     "solved",
     "solved_transposed",
+    "sparse_solved",
     "stack_array",
     "stop_gradient",
     "tan",
@@ -168,6 +170,7 @@ _LAZY = {
     "sinh": "hyperbolic",
     "solved": "factorisations",
     "solved_transposed": "factorisations",
+    "sparse_solved": "sparse_systems",
     "stack_array": "stack_arrays",
     "tan": "trigonometric",
     "tanh": "hyperbolic",

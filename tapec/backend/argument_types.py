@@ -14,7 +14,10 @@ from tapec.frontend.structures.derived_classes import redefines
 
 # what no program takes as it is
 _STRUCTURED = frozenset({list, dict})
-_NONE_OF_OURS = (nt.EnumMember, nt.List, nt.Set, nt.PyObject, nt.NumberClass, nt.DType, nt.Module, nt.TypeRef)
+_NONE_OF_OURS = (
+    *(nt.EnumMember, nt.List, nt.Set, nt.PyObject, nt.NumberClass, nt.DType, nt.Module, nt.TypeRef),
+    *(nt.ListType, nt.DictType, nt.ClassInstanceType),
+)
 # the types of arrays met so far, and how many of them are kept at most
 _arrays: dict[tuple[Any, int, int], Any] = {}
 _KNOWN = 256

@@ -73,8 +73,8 @@ class Boundary:
     def _collect(self, tree: Any, argument: Any, found: list[str], function: Any, label: str, whole: str = "") -> None:
         if isinstance(tree, tuple):
             for k, (item, inner) in enumerate(zip(tree, argument.items, strict=True)):
-                if hasattr(argument.cls, "packed") and not inner.is_float:
-                    continue  # where the arrays of a packed list begin, and their extents
+                if hasattr(argument.cls, "has_places") and k and not inner.is_float:
+                    continue  # where the arrays of a packed list begin, or elements of a sparse matrix are; extents
                 self._collect(item, inner, found, function, label + _member(argument.cls, k), whole or label)
             return
         if isinstance(tree, Pair):
@@ -162,7 +162,7 @@ class Boundary:
         if isinstance(tree, Pair):
             return put_together(argument.type.dtype, argument.is_array, leaf(tree.re), leaf(tree.im))
         pairs = zip(tree, argument.items, strict=True)
-        if hasattr(argument.cls, "packed"):
+        if hasattr(argument.cls, "has_places"):
             return self.make(argument.cls, [leaf(item) if inner.is_float else "None" for item, inner in pairs])
         return self.make(argument.cls, [self._gradient(item, inner, leaf) for item, inner in pairs])
 

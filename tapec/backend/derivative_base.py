@@ -117,6 +117,13 @@ def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> lis
     return [*own, structured_arguments.matched(vector, sources[0] if single else sources, "the vector")]
 
 
+def _check_tangents(derivative: Any, given: list[Any]) -> None:
+    """UsageError for a tangent that is a sparse matrix with elements in other places than the argument's."""
+    positions, _ = derivative.sources
+    for position, tangent in zip(positions, given[len(given) - len(positions) :], strict=True):
+        structured_arguments.matched(tangent, given[position], f"the tangent of argument {position}")
+
+
 def _hashable(value: Any) -> Any:
     return value if isinstance(value, np.dtype) else id(value)
 
@@ -162,6 +169,8 @@ def call_structured(
     known = {k: known_arguments.canonical(arg) for k, arg in enumerate(given) if known_arguments.is_known(arg)}
     if request is not None and request.kind in ("hvp", "gnvp"):
         given = _vectors_matched(derivative, request, given)
+    if request is not None and request.kind == "jvp":
+        _check_tangents(derivative, given)
     converted = [
         OmittedArg(known[k]) if k in known else structured_arguments.plain(arg, names[min(k, len(names) - 1)])
         for k, arg in enumerate(given)
@@ -179,7 +188,11 @@ def call_structured(
         result = then(derivative, known, converted)
     if then is not called:
         return result
-    return _result_like(derivative, request, result, given)
+    made = _result_like(derivative, request, result, given)
+    if request.kind == "vjp":
+        # where the elements of a sparse result stand is known now
+        structured_arguments.matched(given[-1], made[0], "the cotangent")
+    return made
 
 
 def _result_like(derivative: Any, request: Request, result: Any, given: list[Any]) -> Any:

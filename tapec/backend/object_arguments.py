@@ -20,6 +20,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from tapec.errors import UnsupportedType
+from tapec.frontend.structures import jitclasses, sparse_classes
 
 _LEAVES = (bool, int, float, complex, np.generic, types.NoneType)
 _FIXED = (str, enum.Enum, type, np.dtype, np.ufunc, functools.partial, Dispatcher, types.ModuleType)
@@ -31,10 +32,12 @@ _numbers: dict[str, Iterator[int]] = {}
 
 
 def is_object(value: Any) -> bool:
-    """Whether `value` is an object of a class with source, or of a dataclass, that finds attributes as usual."""
+    """Whether `value` is of a class with source, a dataclass or a jitclass, and finds attributes as usual."""
     cls = type(value)
     if isinstance(value, (*_LEAVES, *_FIXED, *_FUNCTIONS)) or hasattr(value, "__tapec_lower__"):
         return False
+    if jitclasses.is_object(value):
+        return True
     made_plainly: Any = cls.__new__
     read_plainly: Any = cls.__getattribute__
     if read_plainly is not object.__getattribute__ or hasattr(cls, "__getattr__"):
@@ -46,6 +49,8 @@ def is_object(value: Any) -> bool:
 
 def plain(value: Any, label: str, item: Any) -> Any:
     """The named tuple that stands for an object; `item(value, label)` converts what it holds."""
+    if (sparse := sparse_classes.class_of(value)) is not None:
+        return sparse_classes.stand_in(sparse)(*sparse_classes.held(value))
     around = _around.__dict__.setdefault("objects", set())
     if id(value) in around:
         # an attribute of one of its own attributes: nothing stands for it there
@@ -76,14 +81,17 @@ def _converted(value: Any, label: str, item: Any) -> Any:
             held[name] = converted
         else:
             opaque[name] = type(one).__name__ + (", which holds this object" if id(one) in _around.objects else "")
-    cls: Any = type(value)
+    cls: Any = jitclasses.class_of(value) if jitclasses.is_object(value) else type(value)
     made = _stand_in(cls, tuple(held), tuple(fixed.items()), tuple(opaque.items()))
     return made(*held.values())
 
 
 def like(original: Any, found: Any, item: Any) -> Any:
     """A copy of an object with what `found`, its named tuple, has; `item(original, found)` converts back."""
-    made = object.__new__(type(original))
+    if sparse_classes.class_of(original) is not None:
+        return sparse_classes.joined(original, found)
+    # an object of a jitclass can be made by calling it alone
+    made = object.__new__(jitclasses.class_of(original) if jitclasses.is_object(original) else type(original))
     gradients = {
         name: item(getattr(original, name), one) for name, one in zip(type(found).object_names, found, strict=True)
     }
@@ -94,6 +102,8 @@ def like(original: Any, found: Any, item: Any) -> Any:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
+    if jitclasses.is_object(value):
+        return jitclasses.attributes(value)
     if dataclasses.is_dataclass(value):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {**fields, **getattr(value, "__dict__", {})}

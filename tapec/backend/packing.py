@@ -214,7 +214,7 @@ def _fixed(array: Any) -> Any:
 def _stand_in(form: Form) -> Any:
     """The named tuple for lists of items of a form."""
     made = object_arguments.stand_in("Packed", fields_of(form))
-    made.packed = form
+    made.packed, made.has_places = form, True
     return made
 
 

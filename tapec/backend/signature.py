@@ -43,8 +43,17 @@ def argument(numba_type: Any, label: str) -> Any:
         return Complex(part, part, contiguous=getattr(numba_type, "layout", "A") != "A")
     raise UnsupportedType(
         f"`{label}` has type {numba_type}, which is not supported as an argument",
-        hint="pass the numbers and arrays in it, by themselves or in a tuple or named tuple",
+        hint=_hint(numba_type, label),
     )
+
+
+def _hint(numba_type: Any, label: str) -> str:
+    """What to pass in place of an argument that is not taken."""
+    element = getattr(numba_type, "dtype", numba_type)
+    if isinstance(element, nt.Record):
+        field = next(iter(element.fields))
+        return f"pass its fields, which are views: `{label}[{field!r}]`; a dict of them is read as it is"
+    return "pass the numbers and arrays in it, by themselves or in a tuple or named tuple"
 
 
 def _part(numba_type: Any) -> Any:

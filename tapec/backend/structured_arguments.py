@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba.typed import Dict as TypedDict
+from numba.typed import List as TypedList
 
 from tapec.backend import object_arguments, packing
 from tapec.backend.known_arguments import canonical, is_known
 from tapec.errors import UnsupportedType, UsageError
-from tapec.frontend.structures import derived_classes
+from tapec.frontend.structures import derived_classes, sparse_classes
 from tapec_runtime.variables import Variable
 
 # the commonest types of what stays as it is, found without asking for what else a value might be
@@ -43,11 +45,11 @@ def _plain(value: Any, label: str) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return _with_known(type(value), value, label)
     derived_classes.check(value, f"`{label}`")
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | TypedList):
         return _with_known(None, value, label)
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+    if isinstance(value, dict | TypedDict) and all(isinstance(key, str) for key in value):
         return _with_known(_mapping(tuple(value)), value.values(), label)
-    if isinstance(value, dict | set | frozenset):
+    if isinstance(value, dict | TypedDict | set | frozenset):
         raise UnsupportedType(
             f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
             hint="pass a tuple, a dataclass, or a dict with strings as keys",
@@ -75,18 +77,18 @@ def _class_with_known(cls: Any, count: int, known: tuple[tuple[int, Any], ...]) 
 
 
 def like(original: Any, found: Any) -> Any:
-    """A gradient by `plain(original)`, in the structure of `original`."""
+    """A gradient by `plain(original)`, in the structure of `original`; of a typed list or dict a plain one."""
     if type(original) in LEAVES:
         return found
     if hasattr(type(found), "packed"):
         items = packing.unpacked(original, found, plain, like)
-        return items if isinstance(original, list) else tuple(items)
-    if isinstance(original, list):
+        return items if isinstance(original, list | TypedList) else tuple(items)
+    if isinstance(original, list | TypedList):
         return [like(item, inner) for item, inner in zip(original, found, strict=True)]
     if isinstance(original, tuple):
         items = [like(item, inner) for item, inner in zip(original, found, strict=True)]
         return type(original)(*items) if hasattr(original, "_fields") else tuple(items)
-    if isinstance(original, dict):
+    if isinstance(original, dict | TypedDict):
         return {key: like(item, inner) for (key, item), inner in zip(original.items(), found, strict=True)}
     return object_arguments.like(original, found, like) if object_arguments.is_object(original) else found
 
@@ -133,7 +135,7 @@ def _class_of(source: Any) -> Any:
 def matched(value: Any, pattern: Any, what: str) -> Any:
     """A tangent or cotangent with the items of its dicts in the order that those of `pattern` have.
 
-    raises  UsageError if their keys are others
+    raises  UsageError if their keys are others, or elements of sparse matrices stand elsewhere
     """
     if isinstance(pattern, dict) and isinstance(value, dict):
         if value.keys() != pattern.keys():
@@ -142,6 +144,8 @@ def matched(value: Any, pattern: Any, what: str) -> Any:
     if isinstance(pattern, tuple | list) and isinstance(value, tuple | list) and len(value) == len(pattern):
         items = [matched(one, item, what) for one, item in zip(value, pattern, strict=True)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if type(pattern) not in LEAVES and sparse_classes.class_of(pattern) is not None:
+        sparse_classes.check_places(value, pattern, what)
     return value
 
 
@@ -166,6 +170,8 @@ def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:
         return found
     items = [_blocks_like(item, sources) for item in found]
     made = type(found)(*items) if hasattr(found, "_fields") else tuple(items)
+    if hasattr(type(found), "sparse"):
+        return sparse_classes.joined(sources.get(type(found)), found)
     source = sources.get(type(found))
     if source is None or isinstance(source, tuple):
         return made

@@ -23,7 +23,7 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | the same of `svd`, `qr` and Fourier transforms | `svd_and_qr.py`, `fourier_rules.py` |
 | solves in several directions at once | `systems_in_lanes.py` |
 | `np.linalg`, `scipy.linalg`, as they are called | `linalg_calls.py`, `scipy_linalg.py` |
-| `np.fft`, `scipy.fft` | `arrays_fourier.py` |
+| `np.fft`, `scipy.fft`; its cosine and sine transforms | `arrays_fourier.py`, `cosine_transforms.py` |
 | ranges and grids; joining and rearranging | `arrays_create.py`, `arrays_shape.py` |
 | lists of views; padding | `arrays_split.py`, `arrays_pad.py` |
 | picking, inserting, storing | `arrays_select.py`, `arrays_index.py` |
@@ -35,6 +35,7 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | results without derivative | `arrays_inert.py` |
 | what these share; functions that lowering calls for syntax | `arrays_common.py`, `internal.py` |
 | SciPy: integrals, images, signals | `scipy_integrate.py`, `scipy_ndimage.py`, `scipy_signal.py` |
+| SciPy: sparse matrices; polynomials between points | `scipy_sparse.py`, `scipy_interpolate.py` |
 | SciPy: distributions; functions of other parts | `scipy_stats.py`, `scipy_functions.py` |
 """
 

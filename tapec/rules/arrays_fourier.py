@@ -12,7 +12,7 @@ from tapec.rules.arrays_common import AXES, complex_of, float_type, last_axis, w
 from tapec.rules.arrays_shape import roll
 
 
-def _real_lanes(a, axis):
+def real_lanes(a, axis):
     """Real numbers, with the lanes of an axis along the last one."""
     return last_axis(a, within(axis, a.ndim)).astype(float_type(a.dtype))
 
@@ -21,11 +21,11 @@ def _parts(a, axis):
     """The parts of an array, with the lanes of an axis along the last one."""
     if a.dtype.kind == "c":
         return last_axis(a.real, axis), last_axis(a.imag, axis)
-    re = _real_lanes(a, axis)
+    re = real_lanes(a, axis)
     return re, np.zeros(re.shape, re.dtype)
 
 
-def _fitted(lanes, n):
+def fitted(lanes, n):
     """The first `n` elements of each lane, with zeros where there are fewer."""
     own = lanes.shape[-1]
     if own == n:
@@ -47,24 +47,24 @@ def _scale(n, norm, forward):
     raise ValueError("the norm of a Fourier transform must be None, 'ortho', 'backward' or 'forward'")
 
 
-def _length(own, n):
+def length_of(own, n):
     size = own if n is None else n
     if size < 1:
         raise ValueError("Invalid number of FFT data points specified.")
     return size
 
 
-def _back(lanes, axis):
+def lanes_back(lanes, axis):
     return np.moveaxis(lanes, -1, axis)
 
 
 def _transformed(a, n, axis, norm, forward):
     place = within(axis, a.ndim)
-    size = _length(a.shape[place], n)
+    size = length_of(a.shape[place], n)
     re, im = _parts(a, place)
-    re, im = tapec_runtime.dft(_fitted(re, size), _fitted(im, size), -1 if forward else 1)
+    re, im = tapec_runtime.dft(fitted(re, size), fitted(im, size), -1 if forward else 1)
     factor = re.dtype.type(_scale(size, norm, forward))
-    return complex_of(_back(re * factor, place), _back(im * factor, place))
+    return complex_of(lanes_back(re * factor, place), lanes_back(im * factor, place))
 
 
 def fft(a, n=None, axis=-1, norm=None):
@@ -83,16 +83,16 @@ def rfft(a, n=None, axis=-1, norm=None):
     if array.dtype.kind == "c":
         raise TypeError("a transform of real numbers does not take complex ones")
     place = within(axis, array.ndim)
-    size = _length(array.shape[place], n)
-    re, im = tapec_runtime.real_dft(_fitted(_real_lanes(array, place), size))
+    size = length_of(array.shape[place], n)
+    re, im = tapec_runtime.real_dft(fitted(real_lanes(array, place), size))
     factor = re.dtype.type(_scale(size, norm, True))
-    return complex_of(_back(re * factor, place), _back(im * factor, place))
+    return complex_of(lanes_back(re * factor, place), lanes_back(im * factor, place))
 
 
 def _real_from_half(re, im, n, norm, forward):
-    size = _length(2 * (re.shape[-1] - 1), n)
+    size = length_of(2 * (re.shape[-1] - 1), n)
     half = size // 2 + 1
-    found = tapec_runtime.real_inverse(_fitted(re, half), _fitted(im, half), size)
+    found = tapec_runtime.real_inverse(fitted(re, half), fitted(im, half), size)
     return found * found.dtype.type(_scale(size, norm, forward))
 
 
@@ -101,7 +101,7 @@ def irfft(a, n=None, axis=-1, norm=None):
     array = np.asarray(a)
     place = within(axis, array.ndim)
     re, im = _parts(array, place)
-    return _back(_real_from_half(re, im, n, norm, False), place)
+    return lanes_back(_real_from_half(re, im, n, norm, False), place)
 
 
 def hfft(a, n=None, axis=-1, norm=None):
@@ -109,17 +109,17 @@ def hfft(a, n=None, axis=-1, norm=None):
     array = np.asarray(a)
     place = within(axis, array.ndim)
     re, im = _parts(array, place)
-    return _back(_real_from_half(re, -im, n, norm, True), place)
+    return lanes_back(_real_from_half(re, -im, n, norm, True), place)
 
 
 def ihfft(a, n=None, axis=-1, norm=None):
     """The inverse of `hfft`."""
     array = np.asarray(a)
     place = within(axis, array.ndim)
-    size = _length(array.shape[place], n)
-    re, im = tapec_runtime.real_dft(_fitted(_real_lanes(array, place), size))
+    size = length_of(array.shape[place], n)
+    re, im = tapec_runtime.real_dft(fitted(real_lanes(array, place), size))
     factor = re.dtype.type(_scale(size, norm, False))
-    return complex_of(_back(re * factor, place), _back(-im * factor, place))
+    return complex_of(lanes_back(re * factor, place), lanes_back(-im * factor, place))
 
 
 def _axes(a, s, axes):

@@ -42,6 +42,7 @@ from tapec.rules.fourier_rules import (
     real_inverse_adjoint,
     real_inverse_tangent,
 )
+from tapec.rules.scipy_sparse import sparse_solved_adjoint, sparse_solved_tangent
 from tapec.rules.svd_and_qr import (
     over_gaps,
     thin_qr_adjoint,
@@ -61,6 +62,7 @@ class Primitive:
     adjoint  adds to the adjoints of the arguments: (y, *args, y_bar, *arg_bars) -> None
     note     what a user should know
     source   where the formulas come from
+    integers  the places of arrays of integers, which stay as they are; others are converted to one type of floats
     """
 
     name: str
@@ -69,6 +71,7 @@ class Primitive:
     adjoint: Callable[..., None]
     note: str
     source: str
+    integers: frozenset[int] = frozenset()
 
 
 def dot_tangent(y, a, b, a_dot, b_dot):
@@ -395,6 +398,15 @@ PRIMITIVES: dict[str, Primitive] = {
             solved_transposed_adjoint,
             "",
             _GILES,
+        ),
+        Primitive(
+            "tapec_runtime.sparse_solved",
+            ("data", "indices", "indptr", "b", "transposed"),
+            sparse_solved_tangent,
+            sparse_solved_adjoint,
+            "",
+            _GILES,
+            integers=frozenset((1, 2)),
         ),
     )
 }

@@ -11,6 +11,7 @@ import numpy as np
 import tapec_runtime
 from tapec.rules import (
     arrays_fourier,
+    cosine_transforms,
     scipy_integrate,
     scipy_linalg,
     scipy_ndimage,
@@ -144,7 +145,7 @@ FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
         "softmax": softmax,
         **scipy_special_calls.FUNCTIONS,
     },
-    "scipy.fft": dict(arrays_fourier.TRANSFORMS),
+    "scipy.fft": arrays_fourier.TRANSFORMS | cosine_transforms.FUNCTIONS,
     "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm, **scipy_linalg.FUNCTIONS},
     "scipy.integrate": scipy_integrate.FUNCTIONS,
     "scipy.signal": scipy_signal.FUNCTIONS,

@@ -357,7 +357,7 @@ def leaves(ev: Evaluator, value: Value, node: Any, inside: bool = False) -> list
     if (held := contents(ev, value)) is not None:
         return [leaf for item in held.values() for leaf in leaves(ev, item, node, True)]
     if isinstance(value, Tup | Record):
-        return [leaf for item in value.items for leaf in leaves(ev, item, node, True)]
+        return [leaf for item in moving_items(value) for leaf in leaves(ev, item, node, True)]
     if isinstance(value, Complex):
         return [leaf for part in parts(value) for leaf in leaves(ev, part, node)]
     if isinstance(value, Sym) and isinstance(value.atom, Name) and value.type.is_float:
@@ -390,11 +390,18 @@ def _joined(ev: Evaluator, re: Value, im: Value) -> Value:
     return joined(ev, re, im) if isinstance(re.type, Array) else Complex(re, im)
 
 
+def moving_items(value: Tup | Record) -> tuple[Value, ...]:
+    """The items that are differentiated by: of a sparse matrix, the first one."""
+    return value.items[:1] if hasattr(value.cls, "sparse") else value.items
+
+
 def rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
     if (held := contents(ev, value)) is not None:
         return container(ev, value, {key: rebuild(ev, item, bars) for key, item in held.items()})
     if isinstance(value, Tup | Record):
-        return type(value)(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
+        moving = moving_items(value)
+        found = (rebuild(ev, item, bars) for item in moving)
+        return type(value)((*found, *value.items[len(moving) :]), value.cls)
     if isinstance(value, Complex):
         return _joined(ev, *(rebuild(ev, part, bars) for part in parts(value)))
     if isinstance(value, Static):

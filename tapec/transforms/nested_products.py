@@ -48,7 +48,16 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array
 from tapec.transforms.jacobian import pushed
-from tapec.transforms.nested import Parameters, call_derivative, contents, leaves, prepared, splice, with_tangents
+from tapec.transforms.nested import (
+    Parameters,
+    call_derivative,
+    contents,
+    leaves,
+    moving_items,
+    prepared,
+    splice,
+    with_tangents,
+)
 
 _OPTIONS = frozenset({"opt_level", "math", "strict", "boundscheck", "cache", "memory", "parallel", "strong_zero"})
 
@@ -80,7 +89,10 @@ def pair(
 ) -> None:
     """Note the name of the tangent of each number and array of an argument."""
     if isinstance(primal, Tup | Record) and isinstance(tangent, Tup | Record) and _alike(primal, tangent):
-        for one, other in zip(primal.items, tangent.items, strict=True):
+        if hasattr(primal.cls, "sparse") and primal.items[1:] != tangent.items[1:]:
+            message = f"the {what} of a sparse matrix has places of its own"
+            ev.fail(TypeMismatch, message, node, hint="make it a gradient, or a product of the matrix and a number")
+        for one, other in zip(moving_items(primal), moving_items(tangent), strict=True):
             pair(ev, one, other, vectors, node, what)
         return
     # `jvp` gives no names of its own to what is in containers

@@ -18,7 +18,7 @@ from tests.errors import Refusal, golden, read, write
 SUBJECTS = (
     *("assignment", "statements", "expressions", "containers", "library", "indexing", "calls"),
     *("derivatives", "own_derivatives", "products", "requests", "sources", "targets", "complex_numbers"),
-    *("records", "tensors", "tapes", "tape_objects", "compiled", "compiled_objects", "decorators"),
+    *("records", "library_objects", "tensors", "tapes", "tape_objects", "compiled", "compiled_objects", "decorators"),
 )
 SOURCE = Path(tapec.__file__).resolve().parent
 TESTS = Path(__file__).resolve().parent.parent

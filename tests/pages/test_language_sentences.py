@@ -15,6 +15,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from numba.experimental import jitclass
+from scipy.sparse.linalg import spsolve
 
 import tapec
 
@@ -93,6 +96,38 @@ def containers(x, t, pair, weights, p):
 @row("objects of classes with source", Layer(0.3, np.tanh))
 def objects(x, layer):
     return np.sum(layer(x)) + layer.twice
+
+
+@row(
+    "matrices of `scipy.sparse`: csr, csc and coo",
+    sp.csr_array(np.eye(3)),
+    sp.csc_matrix(np.eye(3)),
+    sp.coo_array(np.eye(3)),
+)
+def sparse_matrices(x, A, B, C):
+    places = np.arange(3)
+    made = sp.coo_array((x, (places, places)), shape=(3, 3)).tocsr() * 2.0 / x[0]
+    systems = np.sum(spsolve(B, x)) + np.sum(made.multiply(x).tocsc().diagonal()) + C.toarray()[0, 0] * C.trace()
+    return np.sum(A @ x) + np.sum(x @ B) + np.sum(C.T @ x) + A.sum() * B.mean() + A.data[0] * systems
+
+
+@jitclass([("scale", numba.float64)])
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def times(self, x):
+        return self.scale * x
+
+
+@row(
+    "objects of jitclasses, typed lists, typed dicts with strings as keys",
+    Scaled(2.0),
+    numba.typed.List([1.0, 2.0]),
+    numba.typed.Dict.empty(numba.types.unicode_type, numba.float64),
+)
+def objects_of_numba(x, scaled, listed, named):
+    return scaled.times(x[0]) * listed[1] + len(listed) * scaled.scale + len(named)
 
 
 @row("strings", "fast")

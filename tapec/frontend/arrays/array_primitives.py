@@ -30,6 +30,7 @@ from tapec.frontend.operations.allocation import dim
 from tapec.frontend.operations.complex_arithmetic import joined, parts
 from tapec.rules.arrays_product import vdot
 from tapec.rules.arrays_tensor import product_of_stacks
+from tapec.rules.linalg import PRIMITIVES
 from tapec.syntax.core import Call, Name, Op
 from tapec.syntax.types import Array
 
@@ -91,14 +92,19 @@ def primitive(ev: Evaluator, name: str, args: Args, node: Any) -> Value:
         return ev.binary("*", args[0], args[1], node)
     if name == "np.dot" and _rank(args[0]) > 2 and _rank(args[1]) <= 2:
         return matmul(ev, args[0], args[1], node)
-    arrays = [arg for arg in args if isinstance(arg, Sym) and isinstance(arg.type, Array)]
+    integers = PRIMITIVES[name].integers
+    arrays = [
+        arg
+        for k, arg in enumerate(args)
+        if isinstance(arg, Sym) and isinstance(arg.type, Array) and k not in integers
+    ]
     dtypes = [np.dtype(arg.type.dtype) for arg in arrays if isinstance(arg.type, Array)]
     common = str(np.result_type(*dtypes)) if dtypes else "float64"
     if not common.startswith("float"):
         common = "float64"
     converted: Args = []
-    for arg in args:
-        if isinstance(arg, Sym) and isinstance(arg.type, Array):
+    for k, arg in enumerate(args):
+        if isinstance(arg, Sym) and isinstance(arg.type, Array) and k not in integers:
             converted.append(arg if arg.type.dtype == common else copy(ev, arg, common, node))
         else:
             converted.append(arg)

@@ -49,6 +49,7 @@ from tapec.frontend.operations.complex_arithmetic import parts
 from tapec.frontend.operations.elementwise import elementwise, materialise, store_at, store_elements
 from tapec.frontend.structures import dicts
 from tapec.frontend.structures.constant_containers import refuse_change
+from tapec.frontend.structures.sparse_matrices import is_sparse
 from tapec.rules import arrays_index
 from tapec.syntax.core import Assign, Name, Store
 from tapec.syntax.types import Array, Scalar
@@ -228,6 +229,9 @@ def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: 
         assert isinstance(made, Dct)
         dicts.replace(ev, old, made, node)
         return old
+    if is_sparse(old):
+        hint = "change `A.data`, or write `A = A * c`"
+        ev.fail(UnsupportedSyntax, "a sparse matrix is changed in place", node, hint=hint)
     if mapping(old) is not None:
         ev.fail(UnsupportedSyntax, "a dict that is an argument is changed", node, hint="change a copy: `dict(p)`")
     before = len(ev.types)

@@ -49,7 +49,15 @@ from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration import coroutines
 from tapec.frontend.iteration.generators import collected
 from tapec.frontend.iteration.sequences import known_items
-from tapec.frontend.library import argument_binding, argument_checks, complex_calls, distributions, ufuncs
+from tapec.frontend.library import (
+    argument_binding,
+    argument_checks,
+    complex_calls,
+    distributions,
+    interpolators,
+    sparse_calls,
+    ufuncs,
+)
 from tapec.frontend.library.text_methods import text_method
 from tapec.frontend.operations import python_errors
 from tapec.frontend.operations.elementwise import repeated_first
@@ -184,8 +192,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         if getattr(obj, "__module__", None) == "math":
             python_errors.check(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
-    if (found := distributions.call(ev, obj, args, kwargs, node)) is not None:
-        return found
+    for own in (distributions.call, interpolators.call, sparse_calls.call):
+        if (found := own(ev, obj, args, kwargs, node)) is not None:
+            return found
     if library is not None:
         return call_library(ev, library, args, kwargs, node)
     if dotted in PRIMITIVES:
@@ -205,7 +214,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
             UnsupportedFunction,
             f"cannot differentiate code that makes a `{title}`, which is a jitclass",
             node,
-            hint="use a named tuple or a dataclass, and functions of it",
+            hint="pass it as an argument, or use a named tuple",
         )
     if ev.live is not None and isinstance(obj, type):
         made = ev.live.construct(obj, args, kwargs, node)

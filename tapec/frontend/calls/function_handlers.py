@@ -46,6 +46,7 @@ from tapec.frontend.evaluator.values import (
     Complex,
     Dct,
     Lst,
+    Record,
     Slice,
     Sym,
     Tup,
@@ -81,7 +82,7 @@ from tapec.frontend.operations.conditions import where
 from tapec.frontend.operations.runtime_text import format_, str_
 from tapec.frontend.statements import context_managers
 from tapec.frontend.statements.checkpointed_loops import checkpointed
-from tapec.frontend.structures import argument_objects, dicts
+from tapec.frontend.structures import argument_objects, dicts, sparse_matrices
 from tapec.frontend.structures.constant_containers import refuse_change
 from tapec.frontend.structures.isinstance_tests import isinstance_, type_
 from tapec.rules import arrays_common
@@ -94,6 +95,8 @@ def method(
     """Methods that need more than the library."""
     if ev.live is not None and (found := ev.live.method(owner, name, args, kwargs, node)) is not None:
         return found
+    if isinstance(owner, Record):
+        return sparse_matrices.method(ev, owner, name, args, kwargs, node)
     if isinstance(owner, Lst | Dct):
         found = collections_and_sets.method(ev, owner, name, args, kwargs, node)
         if found is not None:

@@ -37,6 +37,8 @@ def result_type(name: str, function: Callable[..., Any], args: tuple[Type, ...])
     one_dtype = len({arg.dtype for arg in arrays}) == 1 and arrays[0].is_float
     if len(arrays) == len(args) and one_dtype and ranks in _RANKS.get(name, ()):
         return _known(name, numba_types.to_numba(arrays[0].element), ranks)
+    if name == "tapec_runtime.sparse_solved" and isinstance(args[0], Array) and args[0].is_float:
+        return nt.Array(numba_types.to_numba(args[0].element), 2, "C")
     if name in _TRANSFORMS and isinstance(args[0], Array) and args[0].is_float:
         part = nt.Array(numba_types.to_numba(args[0].element), args[0].ndim, "C")
         return part if name in _ONE_RESULT else nt.UniTuple(part, 2)

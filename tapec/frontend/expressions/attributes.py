@@ -32,6 +32,7 @@ from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.iterators import once
 from tapec.frontend.operations import allocation, broadcasting, complex_arithmetic
 from tapec.frontend.structures import argument_objects, named_tuples
+from tapec.frontend.structures.captured_values import Held
 from tapec.rules import arrays_shape
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
@@ -126,6 +127,8 @@ def _complex_attribute(ev: Evaluator, owner: Any, attr: str, node: Any) -> Value
 
 
 def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
+    if isinstance(obj, Held) and (own := obj.attribute(attr)) is not None:
+        return own
     if ev.live is not None:
         own = ev.live.attribute(obj, attr, node)
         if own is not None:

@@ -16,6 +16,7 @@ from tapec.frontend.evaluator.values import (
     Instance,
     Lazy,
     Lst,
+    Record,
     Static,
     Sym,
     Template,
@@ -31,7 +32,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.frontend.iteration import collections_and_sets
 from tapec.frontend.operations import division_by_zero, elementwise, integer_checks, python_errors, runtime_text
 from tapec.frontend.operations.conditions import truth
-from tapec.frontend.structures import dicts
+from tapec.frontend.structures import dicts, sparse_matrices
 from tapec.rules import function_name
 
 SIGNS: dict[type, str] = {
@@ -100,6 +101,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
     left, right = ev.present(left), ev.present(right)
     if collections_and_sets.is_set(left) or collections_and_sets.is_set(right):
         return collections_and_sets.combined(ev, fn, left, right, node)
+    if sparse_matrices.is_sparse(left) or sparse_matrices.is_sparse(right):
+        return sparse_matrices.operator(ev, fn, left, right, node)
     if fn == "|" and (both := dicts.united(ev, left, right, node)) is not None:
         return both
     if isinstance(left, Tup | Lst) != isinstance(right, Tup | Lst) and _is_of_numpy(ev, left, right):
@@ -155,6 +158,8 @@ def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
     fn = SIGNS[type(node.op)]
     if fn != "not":
         value = ev.present(value)
+    if fn != "not" and isinstance(value, Record) and sparse_matrices.is_sparse(value):
+        return sparse_matrices.unary(ev, fn, value, node)
     if fn != "not" and ev.live is not None and isinstance(value, Instance | Static):
         own = ev.live.operator({"~": "__invert__"}.get(fn, f"__{fn}__"), [value], node)
         if own is not None:

@@ -23,7 +23,7 @@ from tapec.frontend.evaluator.values import (
     number,
 )
 from tapec.frontend.operations import complex_arithmetic
-from tapec.frontend.structures import constant_containers, derived_classes, named_tuples
+from tapec.frontend.structures import constant_containers, derived_classes, jitclasses, named_tuples, sparse_matrices
 from tapec.syntax.core import Name, Op
 from tapec.syntax.types import Array, Scalar
 
@@ -54,6 +54,16 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | No
     if isinstance(obj, slice):
         parts = (None if part is None else wrap(ev, part, node) for part in (obj.start, obj.stop, obj.step))
         return Slice(*(part if part is None else ev.scalar(part, node) for part in parts))
+    if type(obj).__module__.startswith("scipy.sparse.") and sparse_matrices.is_matrix(obj):
+        return sparse_matrices.from_outside(ev, obj, node)
+    if jitclasses.is_object(obj):
+        ev.fail(
+            UnsupportedType,
+            "an object of a jitclass that is found outside",
+            node,
+            reason="what it holds may change from call to call",
+            hint="pass it as an argument",
+        )
     container = constant_containers.constant(ev, obj, node) if ev.live is None else None
     return Static(obj) if container is None else container
 

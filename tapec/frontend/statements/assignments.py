@@ -20,6 +20,7 @@ from tapec.frontend.evaluator.values import (
     Iteration,
     Lazy,
     Lst,
+    Record,
     Slice,
     Static,
     Stream,
@@ -261,7 +262,8 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
         holder = ev.expr(node.target.value)
         held = ev.get_attribute(holder, node.target.attr, node.target)
         new = stores.updated(ev, held, fn, ev.expr(node.value), node)
-        store_attribute(ev, holder, node.target.attr, new, node.target)
+        if not (isinstance(holder, Record) and new is held):
+            store_attribute(ev, holder, node.target.attr, new, node.target)
         return
     ident = node.target.id
     old = names_and_literals.name(ev, gast.copy_location(gast.Name(ident, gast.Load(), None, None), node.target))

@@ -20,6 +20,7 @@ from tapec.frontend.evaluator.values import (
     MaybeNone,
     Poison,
     Rebuilt,
+    Record,
     State,
     Sym,
     Tup,
@@ -298,7 +299,7 @@ def shape(value: Any) -> Any:
             return "leaf"
         case Complex():
             return "complex array" if value.is_array else "complex"
-        case Tup(items=items, cls=cls):
+        case Tup(items=items, cls=cls) | Record(items=items, cls=cls):
             return (cls, *map(shape, items))
         case Maybe(value=inner):
             return ("maybe", shape(inner))

@@ -7,6 +7,8 @@
 | lists and dicts of modules and closures, which are constants | `constant_containers.py` |
 | named tuples with methods | `named_tuples.py` |
 | other classes derived from numbers, text and containers | `derived_classes.py` |
+| sparse matrices; the classes that SciPy has of them | `sparse_matrices.py`, `sparse_classes.py` |
+| jitclasses | `jitclasses.py` |
 | objects among the arguments, `super`, `getattr` | `argument_objects.py` |
 | `isinstance` and `type` | `isinstance_tests.py` |
 | one value from the values of two control paths (phi functions) | `merging.py` |

@@ -14,6 +14,7 @@ from tapec.errors import UndefinedName, UnsupportedSyntax, UnsupportedType
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import Partial, Record, Static, Value, describe, known_text
+from tapec.frontend.structures import sparse_matrices
 
 _ABSENT = object()
 
@@ -28,6 +29,8 @@ class ParentAttributes(Value):
 
 def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     """`owner.attr`: a property of its class, what the object holds, or a method, as Python looks them up."""
+    if sparse_matrices.is_sparse(owner):
+        return sparse_matrices.attribute(ev, owner, attr, node)
     cls = owner.cls.object_class
     if attr == "__class__":
         return Static(cls)

@@ -68,6 +68,10 @@ class Held:
         """The same of other values, for the program of `ev`."""
         raise NotImplementedError
 
+    def attribute(self, name: str) -> Value | None:
+        """What it has under a name; None where that is an ordinary attribute."""
+        return None
+
 
 def taken(ev: Evaluator, value: Value, kept: list[Sym], span: Span | None) -> Make:
     """What makes a value of leaves again; its numbers and arrays are added to `kept`.  `span` is where it is read."""

@@ -40,6 +40,7 @@ from tapec.frontend.evaluator.values import (
     is_complex_array,
     number,
 )
+from tapec.frontend.structures import jitclasses
 from tapec.syntax.types import Scalar, Text
 
 # Python's class of numbers that Numba does not tell from those of NumPy
@@ -72,7 +73,7 @@ def asked_of(ev: Evaluator, asked: Value, node: Any) -> tuple[Any, ...]:
     if isinstance(asked, Tup):
         return tuple(kind for item in asked.items for kind in asked_of(ev, item, node))
     if isinstance(asked, Static) and isinstance(asked.obj, type | types.UnionType):
-        return (asked.obj,)
+        return (jitclasses.class_asked_for(asked.obj),)
     ev.fail(TypeMismatch, f"`isinstance` needs a class, not {describe(asked)}", node)
 
 

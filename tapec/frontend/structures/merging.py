@@ -26,6 +26,7 @@ from tapec.frontend.evaluator.values import (
     MaybeNone,
     Poison,
     Rebuilt,
+    Record,
     Static,
     Sym,
     Template,
@@ -91,6 +92,9 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
     if isinstance(first, Tup) and isinstance(second, Tup) and len(first.items) == len(second.items):
         items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
         return Tup(tuple(item for item in items if item is not None), first.cls)
+    if isinstance(first, Record) and isinstance(second, Record) and first.cls is second.cls:
+        items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
+        return Record(tuple(item for item in items if item is not None), first.cls)
     if isinstance(first, Iteration) and isinstance(second, Iteration):
         return _merge_ranges(ev, name, first, second, ways)
     one, other = (_spread(ev, value, way) for way, value in zip(ways, (first, second), strict=True))
@@ -240,11 +244,11 @@ def blank(ev: Evaluator, like: Value, block: list[Any]) -> Value | None:
             ev.types[name] = Array(type_.dtype, type_.ndim, "C")
             ev.roots[name] = frozenset({name})
             return Sym(Name(name), ev.types[name])
-        case Tup(items=items, cls=cls):
+        case Tup(items=items, cls=cls) | Record(items=items, cls=cls):
             blanks = [blank(ev, item, block) for item in items]
             if any(item is None for item in blanks):
                 return None
-            return Tup(tuple(item for item in blanks if item is not None), cls)
+            return type(like)(tuple(item for item in blanks if item is not None), cls)
         case Maybe(value=value):
             return blank(ev, value, block)
         case Static():
@@ -301,7 +305,7 @@ def leaves(value: Value | Contents | None, path: tuple[Any, ...] = ()) -> list[t
             return [(path, value)]
         case Complex(re=re, im=im):
             return [((*path, "re"), re), ((*path, "im"), im)]
-        case Tup(items=items) | Items(values=items) | Rebuilt(items=items):
+        case Tup(items=items) | Record(items=items) | Items(values=items) | Rebuilt(items=items):
             return [leaf for k, item in enumerate(items) for leaf in leaves(item, (*path, k))]
         case Iteration(kind="range", args=bounds):
             return [leaf for k, bound in enumerate(bounds) for leaf in leaves(bound, (*path, k))]
@@ -321,8 +325,8 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
             new_re, new_im = new((*path, "re"), re), new((*path, "im"), im)
             same = new_re is re and new_im is im
             return value if same else Complex(new_re, new_im, contiguous=value.contiguous)
-        case Tup(items=items, cls=cls):
-            return Tup(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
+        case Tup(items=items, cls=cls) | Record(items=items, cls=cls):
+            return type(value)(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
         case Iteration(kind="range", args=bounds):
             return replace(value, args=tuple(rebuild(bound, new, (*path, k)) for k, bound in enumerate(bounds)))
         case Rebuilt(keys=keys, items=items):

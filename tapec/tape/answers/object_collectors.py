@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapec.frontend.evaluator.values import Complex, Dct, Instance, Items, Lst, Maybe, Sym, Tup
+from tapec.frontend.evaluator.values import Complex, Dct, Instance, Items, Lst, Maybe, Record, Sym, Tup
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Type
 from tapec.tape.answers.object_names import attribute_of
@@ -115,6 +115,10 @@ class _CollectorText:
                 self.value(inner, text)
             case Tup(items=items):
                 self._items(items, self.fetched(text), "tuple")
+            case Record(cls=cls) if hasattr(cls, "sparse"):
+                found = self.fetched(text)
+                self.needs(f"type({found}) is {self.constant(cls.object_class)}")
+                self.value(value.items[0], f"{found}.data")
             case Items(values=values):
                 self._items(values, self.fetched(text), "LISTS")
             case Lst() if isinstance(self.plan.heap.get(value), Items):

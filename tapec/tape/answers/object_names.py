@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from tapec.frontend.evaluator.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
+from tapec.frontend.evaluator.values import (
+    Complex,
+    Dct,
+    Instance,
+    Items,
+    Lst,
+    Maybe,
+    MaybeNone,
+    Record,
+    Sym,
+    Tup,
+    Unseen,
+)
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.objects.block_inputs import InputLeaf
 from tapec.tape.plan.tape_plan import AtomOrPair, TapePlan
@@ -155,6 +167,8 @@ class ObjectNames:
             case Tup(items=items) if isinstance(obj, tuple) and len(obj) == len(items):
                 for item, inner_obj in zip(items, obj, strict=True):
                     self.name_objects(item, inner_obj, heap, names)
+            case Record(cls=cls) if hasattr(cls, "sparse") and type(obj) is cls.object_class:
+                self.name_objects(value.items[0], obj.data, heap, names)
             case Lst() if isinstance(obj, list | deque) and value in heap:
                 self.name_objects(heap[value], obj, heap, names)
             case Items(values=values) if isinstance(obj, list | deque) and len(obj) == len(values):

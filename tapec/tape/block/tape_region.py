@@ -17,6 +17,7 @@ from tapec.frontend.evaluator.values import (
     Instance,
     Items,
     Lst,
+    Record,
     Static,
     Sym,
     Tup,
@@ -25,6 +26,7 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.operations.complex_arithmetic import parts
 from tapec.frontend.structures import dicts
+from tapec.frontend.structures.sparse_matrices import is_sparse
 from tapec.options import Keywords
 from tapec.syntax.core import Assign, Block, Name, Op, Store, reads, walk, writes, written_in
 from tapec.tape.block.gradients_in_block import answer
@@ -207,6 +209,8 @@ class TapeRegion:
             case Tup(items=items):
                 for item in items:
                     self.watch_all(ev, item, node)
+            case Record() if is_sparse(value):
+                self.watch_all(ev, value.items[0], node)
             case Lst():
                 contents = ev.heap[value]
                 for item in contents.values if isinstance(contents, Items) else (contents.buffer,):

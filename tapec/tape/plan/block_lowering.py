@@ -29,6 +29,7 @@ from tapec.frontend.evaluator.values import (
     Maybe,
     MaybeNone,
     Poison,
+    Record,
     Static,
     Sym,
     Tup,
@@ -336,8 +337,8 @@ def numbers_of(live: LiveObjects, value: Any) -> Any:
             return Maybe(of(inner), flag, name)
         case MaybeNone(value=inner, present=flag):
             return MaybeNone(of(inner), flag)
-        case Tup(items=items, cls=cls):
-            return Tup(tuple(of(item) for item in items), cls)
+        case Tup(items=items, cls=cls) | Record(items=items, cls=cls):
+            return type(value)(tuple(of(item) for item in items), cls)
         case Items(values=values):
             return Items(tuple(of(item) for item in values))
         case Lst() | Growing() | Dct() | Instance() | Poison():
@@ -369,7 +370,7 @@ def _keeps_identity(plan: TapePlan) -> bool:
 def _differs_in_kind(value: Any) -> bool:
     """Whether a value differs in kind between the ways that meet."""
     differs = isinstance(value, Poison) and not isinstance(value, Unseen)
-    return differs or (isinstance(value, Tup) and any(_differs_in_kind(item) for item in value.items))
+    return differs or (isinstance(value, Tup | Record) and any(_differs_in_kind(item) for item in value.items))
 
 
 def _atoms(value: Any, heap: dict[Lst, Any]) -> list[Any]:
@@ -378,7 +379,7 @@ def _atoms(value: Any, heap: dict[Lst, Any]) -> list[Any]:
             return [value.atom]
         case Complex(re=re, im=im):
             return [re.atom, im.atom]
-        case Tup(items=items) | Items(values=items):
+        case Tup(items=items) | Record(items=items) | Items(values=items):
             return [atom for item in items for atom in _atoms(item, heap)]
         case Maybe(value=inner) | MaybeNone(value=inner):
             return _atoms(inner, heap)
