@@ -5,8 +5,11 @@ The name is Enzyme's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from tapec.analyses.masked_values import masked_values, overflowing_values
 from tapec.rules.formula import SCIPY, simplify
-from tapec.syntax.core import Const, Expr, Name, Op, substitute, zero_of
+from tapec.syntax.core import Const, Expr, Function, Name, Op, substitute, zero_of
 from tapec.syntax.types import FLOAT64, Scalar
 
 POWERS = frozenset({"**", "np.power", "np.pow", "np.float_power", "math.pow"})
@@ -24,6 +27,30 @@ POLES = (
         }
     )
 )
+
+
+# operations that are infinite, as their partial derivatives are, where their operands are large
+OVERFLOWS = frozenset(
+    {
+        *("np.exp", "math.exp", "np.exp2", "math.exp2", "np.expm1", "math.expm1"),
+        *("np.sinh", "math.sinh", "np.cosh", "math.cosh"),
+    }
+)
+_PRODUCTS = frozenset({"*", "np.multiply", "np.square"}) | POWERS
+
+
+class Overflows:
+    """Where contributions of a program may be products of an adjoint that is zero and of a number that overflows."""
+
+    def __init__(self, function: Function, results: Iterable[str]) -> None:
+        self.huge = overflowing_values(function, OVERFLOWS)
+        self.masked = masked_values(function, results) if self.huge else frozenset()
+
+    def at(self, target: str, fn: str, args: tuple[Expr, ...]) -> bool:
+        """Whether an operation, the one that makes `target`, is such a place."""
+        if target not in self.masked:
+            return False
+        return fn in OVERFLOWS or (fn in _PRODUCTS and any(isinstance(x, Name) and x.id in self.huge for x in args))
 
 
 def may_be_infinite(fn: str, args: tuple[Expr, ...]) -> bool:
