@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tapec.analyses.masked_values import masked_values, overflowing_values
+from tapec.analyses.masked_values import masked_values
 from tapec.rules.formula import SCIPY, simplify
 from tapec.syntax.core import Const, Expr, Function, Name, Op, substitute, zero_of
 from tapec.syntax.types import FLOAT64, Scalar
@@ -36,21 +36,16 @@ OVERFLOWS = frozenset(
         *("np.sinh", "math.sinh", "np.cosh", "math.cosh"),
     }
 )
-_PRODUCTS = frozenset({"*", "np.multiply", "np.square"}) | POWERS
-
 
 class Overflows:
-    """Where contributions of a program may be products of an adjoint that is zero and of a number that overflows."""
+    """Where contributions may be products of an adjoint that is zero and of an exponential that overflows."""
 
     def __init__(self, function: Function, results: Iterable[str]) -> None:
-        self.huge = overflowing_values(function, OVERFLOWS)
-        self.masked = masked_values(function, results) if self.huge else frozenset()
+        self.masked = masked_values(function, results)
 
-    def at(self, target: str, fn: str, args: tuple[Expr, ...]) -> bool:
+    def at(self, target: str, fn: str) -> bool:
         """Whether an operation, the one that makes `target`, is such a place."""
-        if target not in self.masked:
-            return False
-        return fn in OVERFLOWS or (fn in _PRODUCTS and any(isinstance(x, Name) and x.id in self.huge for x in args))
+        return fn in OVERFLOWS and target in self.masked
 
 
 def may_be_infinite(fn: str, args: tuple[Expr, ...]) -> bool:

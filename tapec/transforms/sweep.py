@@ -302,7 +302,7 @@ class Sweep:
 
         The root of a sum of squares contributes zero where that is zero.
         """
-        infinite = may_be_infinite(fn, args) or (self.overflows is not None and self.overflows.at(result.id, fn, args))
+        infinite = may_be_infinite(fn, args) or (self.overflows is not None and self.overflows.at(result.id, fn))
         if not self.strong_zero or not infinite:
             return contribution
         type_ = self.types[bar]

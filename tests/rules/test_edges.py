@@ -357,19 +357,15 @@ def logistic(x):
     return np.sum(np.where(x > 0.0, 1.0 / (1.0 + np.exp(-x)), np.exp(x) / (1.0 + np.exp(x))))
 
 
-def bounded(x):
-    return np.sum(np.minimum(np.exp(x) * x, 1e3)) + np.sum(np.clip(np.sinh(x), -5.0, 5.0))
-
-
 def elements(x):
-    e = np.exp(x) * x
+    e = np.exp(x)
     return e[1] + np.cosh(x)[x < 100.0].sum()
 
 
 def branches(x):
     total = 0.0
     for i in range(x.size):
-        e = np.exp2(x[i]) ** 2
+        e = np.exp2(x[i])
         if x[i] > 700.0:
             total += x[i]
         else:
@@ -378,7 +374,7 @@ def branches(x):
 
 
 @pytest.mark.generated
-@pytest.mark.parametrize("f", [logistic, bounded, elements, branches])
+@pytest.mark.parametrize("f", [logistic, elements, branches])
 @pytest.mark.parametrize("opt_level", [0, 2])
 def test_what_overflows_and_is_left_out_contributes_nothing(f, opt_level: int):
     x, small = np.array([1100.0, -1.5]), np.array([10.0 if f is not elements else -2.0, -1.5])
