@@ -13,7 +13,7 @@ from tapec.check import check_grads
 from tapec.explanation import explain
 from tapec.functions import custom_gradient, custom_jvp, function, opaque, register
 from tapec.gradient_tape import GradientTape
-from tapec.implicit import fixed_point, implicit_root
+from tapec.implicit import converged, fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from tapec.linear_map import LinearMap, linearize
 from tapec.product_functions import gnvp, hessian_diag, hessp, jvp_fun, vjp_fun
@@ -37,6 +37,7 @@ __all__ = [
     "complex64",
     "complex128",
     "constant",
+    "converged",
     "custom_gradient",
     "custom_jvp",
     "emit",

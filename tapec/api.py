@@ -18,7 +18,7 @@ from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
 from tapec.frontend.source.function_source import parameters
 from tapec.on_demand import CALLS, load
-from tapec.options import DEFAULT, Keywords, Options, chosen, no_aux
+from tapec.options import DEFAULT, WITH_AUX, Keywords, Options, chosen, no_aux
 from tapec.plain_functions import plain_function
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opti
 
 def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Options = DEFAULT) -> Any:
     """A derivative of some kind (`kinds.KINDS`); for no function a decorator that makes it."""
-    if kind not in ("grad", "value_and_grad"):
-        no_aux(options, f"tapec.{kind}")
+    if kind not in WITH_AUX:
+        no_aux(options, f"tapec.{f'{kind[:3]}_fun' if kind[:3] in ('jvp', 'vjp') else kind}")
     if f is None:
         return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
     load(*CALLS)
@@ -146,11 +146,13 @@ def _captured_derivative(f: Any, bound: Bound, wrt: Any, kind: str, options: Opt
     """The derivative of a closure whose numbers and arrays are arguments."""
     from tapec.backend import staleness
 
-    by = bound.wrt(wrt, parameters(bound.function))
-    inner = staleness.shared(derivative, bound.function, by, kind, options)
+    def make(held: Bound) -> Any:
+        by = held.wrt(wrt, parameters(held.function))
+        return staleness.shared(derivative, held.function, by, kind, options)
+
     recipe = derivative, f, wrt, kind, options
     asked = kind, repr(wrt), options
-    return CapturedDerivative(f, inner, bound, recipe, asked, lambda: _make(f, wrt, kind, options))
+    return CapturedDerivative(f, make, bound, recipe, asked, lambda: _make(f, wrt, kind, options))
 
 
 def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, given: Any = None) -> Any:

@@ -1,10 +1,11 @@
-"""Closures over numbers and arrays, as functions of those: a new closure of the same code compiles nothing.
+"""Closures as functions of what they hold: a new closure of the same code compiles nothing.
 
     grad(lambda q: loss(q, batch))(p)         made anew for each batch
 
 The first closure of some code is compiled with what it holds as constants, as by Numba.  Of the next one `batch` is an
-argument, as if it were a partial function; its derivative serves for all that follow.  Where a program needs to know
-what a closure holds while it is compiled, it is made with constants again.
+argument, as if it were a partial function; its derivative serves for all that follow, while the functions, text and
+integers that they hold are the same.  Where a program needs to know what a closure holds while it is compiled, it is
+made with constants again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import collections
 import inspect
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -43,27 +44,44 @@ class Captured:
 
 def lifted(f: Any, kind: Any) -> Bound | None:
     """A closure as a function of what it holds, and that; None for others, and for the first one of its code."""
-    from tapec.backend.known_arguments import Unlike, key_of
-
     if type(f) is not types.FunctionType or not f.__closure__ or vars(f):
         return None
     if f.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return None
-    try:
-        held = dict(zip(f.__code__.co_freevars, (cell.cell_contents for cell in f.__closure__), strict=True))
-        taken = {name: value for name, value in held.items() if _is_input(value)}
-        if not taken:
-            return None
-        others = tuple((name, key_of(value)) for name, value in held.items() if name not in taken)
-        defaults = key_of(f.__defaults__ or ()), tuple((n, key_of(v)) for n, v in (f.__kwdefaults__ or {}).items())
-    except (ValueError, Unlike):  # nothing is bound to a variable yet, or it holds what is told by identity
+    taken = _taken(f)
+    key = _key_of(f, taken)
+    if key is None:
         return None
-    key = f.__code__, id(f.__globals__), tuple(taken), others, defaults
     first = _kept(_first, key, lambda: weakref.ref(f))
     if first() is f:
         return None
     made = _kept(_lifted, key, lambda: _function_of(f, taken))
+    if _key_of(made, taken) != key:
+        # a function that it holds has changed, which another closure held, too
+        made = _lifted[key] = _function_of(f, taken)
     return None if kind in _refused.get(made, ()) else Bound(made, tuple(map(_fixed, taken.values())))
+
+
+def _taken(f: types.FunctionType) -> dict[str, Any]:
+    """What a closure holds that may be an argument."""
+    held = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+    try:
+        return {name: value for name, cell in held if _is_input(value := cell.cell_contents)}
+    except ValueError:  # nothing is bound to a variable yet
+        return {}
+
+
+def _key_of(f: types.FunctionType, taken: Collection[str]) -> Any:
+    """What tells a closure from those of another program, apart from what is an argument; None if nothing does."""
+    from tapec.backend.known_arguments import Unlike, key_of
+
+    held = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+    try:
+        others = tuple((name, key_of(cell.cell_contents)) for name, cell in held if name not in taken)
+        defaults = key_of(f.__defaults__ or ()), tuple((n, key_of(v)) for n, v in (f.__kwdefaults__ or {}).items())
+    except (ValueError, Unlike):  # nothing is bound to a variable yet, or it holds what is told by identity
+        return None
+    return f.__code__, id(f.__globals__), tuple(taken), others, defaults
 
 
 def _kept(known: collections.OrderedDict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
@@ -101,8 +119,9 @@ def _fixed(value: Any) -> Any:
 def _function_of(f: types.FunctionType, taken: dict[str, Any]) -> types.FunctionType:
     """The code of a closure, as a function whose first parameters are what it holds."""
     names = list(taken)
+    # in variables of its own: those of `f` may be bound anew
     cells = tuple(
-        types.CellType(Captured(names.index(name))) if name in taken else cell
+        types.CellType(Captured(names.index(name)) if name in taken else cell.cell_contents)
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
     )
     made: Any = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, cells)
@@ -136,27 +155,36 @@ def refuse(held: Bound, kind: Any) -> None:
 
 
 class CapturedDerivative(BoundDerivative):
-    """A derivative of the closure `f` by what it holds at each call; `plain` makes that with constants."""
+    """A derivative of the closure `f` by what it holds at each call; `plain` makes that with constants.
+
+    make  the derivative of the function that `lifted` makes of it
+    """
 
     def __init__(
-        self, f: Any, derivative: Any, bound: Bound, recipe: tuple[Any, ...], kind: Any, plain: Callable[[], Any]
+        self,
+        f: Any,
+        make: Callable[[Bound], Any],
+        bound: Bound,
+        recipe: tuple[Any, ...],
+        kind: Any,
+        plain: Callable[[], Any],
     ) -> None:
-        super().__init__(derivative, bound, recipe)
-        self._kind, self._make_plain = kind, plain
+        super().__init__(make(bound), bound, recipe)
+        self._f, self._make, self._kind, self._make_plain = f, make, kind, plain
         self._plain: Any = None
-        cells = dict(zip(f.__code__.co_freevars, f.__closure__, strict=True))
-        self._cells = [cells[name] for name in bound.function.captured]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain is None:
-            held = tuple(_fixed(cell.cell_contents) for cell in self._cells)
-            self.bound = Bound(self.bound.function, held)
+        bound = lifted(self._f, self._kind) if self._plain is None else None
+        if bound is not None:
+            if bound.function is not self.bound.function:
+                self.derivative = self._make(bound)
+            self.bound = bound
             try:
                 return super().__call__(*args, **kwargs)
             except (UsageError, tapec_runtime.AliasedArguments):
                 pass
             except TapecError:
-                refuse(self.bound, self._kind)
+                refuse(bound, self._kind)
         return self.plain(*args, **kwargs)
 
     @property

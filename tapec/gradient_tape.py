@@ -54,8 +54,8 @@ class GradientTape:
 
     persistent                whether `gradient` may be called more than once
     watch_accessed_variables  whether trainable variables are watched when they are read
-    jit                       True or False to force or forbid compilation; by default small
-                              derivatives run as Python the first time
+    jit                       True or False to force or forbid compilation; by default derivatives
+                              run as Python until compilation pays
     options                   as for `tapec.grad`, but for memory
     raises                    UsageError for other options, or other values of those
 
@@ -330,7 +330,9 @@ class GradientTape:
         target, source  one value each
         returns         whether they are connected; if not, the statement that cuts the path, with
                         file and line: a value that is not watched, an integer, recording that was
-                        stopped, work done before the watch, a value made outside the block
+                        stopped, work done before the watch, a value made outside the block.  Of a
+                        gradient that is zero, the lines whose derivatives are zero; of one that is
+                        not finite, where the first such value appears.  For that the derivative runs
         raises          RuntimeError if the tape holds no record: before its block, or after the
                         gradient of a tape that is not persistent
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tapec.backend import printer
 from tapec.backend.boundary import Boundary, combined, renamed
-from tapec.backend.directions import Direction, trees, with_directions
+from tapec.backend.directions import Direction, trees, with_directions, with_directions_first
 from tapec.backend.program import Program, resolve_wrt
 from tapec.finishing import finish, is_float
 from tapec.frontend.evaluator.evaluator import RESERVED
@@ -23,7 +23,7 @@ from tapec.optimise.shapes.versions import Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
 from tapec.remarks import heard_by
-from tapec.results import check_returns, check_target, is_number, refuse_complex
+from tapec.results import check_returns, check_target, is_number, refuse_complex, refuse_complex_result
 from tapec.syntax.core import Atom, Block, Expr, Function, Note, Return
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.compressed import SPARSE, sparse_program
@@ -39,6 +39,7 @@ from tapec.transforms.residual_requests import Unhandable
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse, targets_of
 from tapec.transforms.scaled_pullback import is_linear, scaled
 from tapec.transforms.seed_shapes import with_checked_seeds, with_checked_tangents
+from tapec.transforms.several_directions import pulled_together, pushed_together
 from tapec.transforms.split import Split, split
 
 # the program for operands that need no broadcasting, lowered by itself, and what is equal for that
@@ -212,10 +213,7 @@ def _gradient(asked: Asked) -> Program:
         gradient, result = made.gradients(values[count:]), asked.lowered.result
         if asked.kind == "value_and_grad":
             return f"{made.structure.result(result, values[:count])}, {gradient}"
-        if not options.has_aux:
-            return gradient
-        # places in a result count the number, too
-        return f"{gradient}, {made.structure.result(result[2][1], (values[0], *values[:count]))}"
+        return _with_aux(made, gradient, 1, values[:count])
 
     whole = _both_sweeps(made, core, swept, first)
     if several is not None:
@@ -273,6 +271,45 @@ def _jvp(asked: Asked) -> Program:
     return _tangents(asked, pushed, made.taking(made.tangents(pushed)))
 
 
+def _pushes(asked: Asked) -> Program:
+    """`jvp` in several directions."""
+    made = Derivation(asked).by()
+    check_returns(asked.lowered, made.function)
+    found = pushed_together(_for_directions(made), made.sources, made.constants)
+    found = made.after_checks(found)
+    tangents = (with_directions_first(one) for one in made.tangents(found))
+    return _tangents(asked, found, made.taking(tangents))
+
+
+def _pulls(asked: Asked) -> Program:
+    """`vjp` of several cotangents."""
+    made = Derivation(asked).by()
+    made.check_target()
+    found = pulled_together(_for_directions(made), made.sources, made.constants)
+    found = made.after_checks(found)
+    seeds = found.params[len(asked.lowered.function.params) :]
+    tree, like = trees(asked.lowered.result, iter(seeds), found.types)
+    one = with_directions_first(Direction("cotangent", "the cotangent", tree, like))
+    structure = made.taking([one])
+    count = len(asked.lowered.function.results)
+
+    def text(values: tuple[Expr, ...]) -> str:
+        adjoints = dict(zip(made.sources, values[count:], strict=True))
+        result = structure.result(asked.lowered.result, values[:count])
+        return f"{result}, {structure.gradients(made.positions, made.single, adjoints)}"
+
+    return finish(found, text, asked.lowered, structure, asked.options)
+
+
+def _for_directions(made: Derivation) -> Function:
+    """The function for derivatives in several directions, of real numbers and arrays."""
+    no_limit(made.options, "a derivative in several directions")
+    shown = f"{made.kind.removesuffix('_directions')}_fun(directions=True)"
+    refuse_complex(made.function, made.structure, made.sources, shown)
+    refuse_complex_result(made.function, made.lowered.result, shown)
+    return made.prepared(made.lowered.function)
+
+
 def _hvp(asked: Asked) -> Program:
     made = Derivation(asked).by()
     made.check_target()
@@ -282,19 +319,54 @@ def _hvp(asked: Asked) -> Program:
     tangents = made.tangents(product)
     tuples = tuple(one.tree for one in tangents), Tup(tuple(one.like for one in tangents))
     vector = Direction("v", "the vector", *((tangents[0].tree, tangents[0].like) if made.single else tuples))
-    return finish(product, made.gradients, asked.lowered, made.taking([vector]), asked.options)
+    count = len(made.sources)
+
+    def text(values: tuple[Expr, ...]) -> str:
+        return _with_aux(made, made.gradients(values[:count]), 1, values[count:])
+
+    return finish(product, text, asked.lowered, made.taking([vector]), asked.options)
 
 
 def _jacobian(asked: Asked) -> Program:
     made = Derivation(asked).by()
     core = made.for_runs(asked.kind)
-    found = made.after_checks(blocks_of(asked.kind, core, made.sources, made.constants, asked.options.fast))
+    result, first = _differentiated(asked)
+    beside = len(core.results) - first
+    found = blocks_of(asked.kind, core, made.sources, made.constants, asked.options.fast, beside)
+    found = made.after_checks(found)
     order = 2 if asked.kind == "hessian" else 1
 
     def blocks(values: tuple[Expr, ...]) -> str:
-        return made.structure.blocks(asked.lowered.result, made.positions, made.single, made.sources, order, values)
+        text = made.structure.blocks(result, made.positions, made.single, made.sources, order, values)
+        return _with_aux(made, text, first, values[len(values) - beside :])
 
     return finish(found, blocks, asked.lowered, made.structure, asked.options)
+
+
+def _differentiated(asked: Asked) -> tuple[Any, int]:
+    """What is differentiated of a function's result, and how many numbers and arrays of core that is."""
+    result = asked.lowered.result
+    if not asked.options.has_aux:
+        return result, len(asked.lowered.function.results)
+    return result[2][0], len(_places(result[2][0]))
+
+
+def _places(result: Any) -> list[int]:
+    """The places in the results of core that a result has."""
+    if result is None:
+        return []
+    if result[0] in ("tuple", "list", "complex"):
+        return [place for item in result[2] for place in _places(item)]
+    return [result[0]]
+
+
+def _with_aux(made: Derivation, text: str, first: int, values: tuple[Expr, ...]) -> str:
+    """The text of a derivative, and of what the function returns beside, with `values` from place `first` on."""
+    if not made.options.has_aux:
+        return text
+    # places in a result count those before
+    places = (*made.lowered.function.results[:first], *values)
+    return f"{text}, {made.structure.result(made.lowered.result[2][1], places)}"
 
 
 def _sparse(asked: Asked) -> Program:
@@ -410,6 +482,8 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
         "value_and_grad": "The value of `{f}` and its gradient with respect to {by}.",
         "jvp": "The value of `{f}` and its tangent, for given tangents of {by}.",
         "vjp": "The value of `{f}`, and the adjoints of {by} for given adjoints of the result.",
+        "jvp_directions": "The value of `{f}` and its tangents, for several tangents of {by}.",
+        "vjp_directions": "The value of `{f}`, and the adjoints of {by} for several adjoints of the result.",
         "jacobian": "The Jacobian of `{f}` with respect to {by}.",
         "jacfwd": "The Jacobian of `{f}` with respect to {by}, by columns.",
         "jacrev": "The Jacobian of `{f}` with respect to {by}, by rows.",
@@ -439,6 +513,8 @@ KINDS: dict[str, Callable[[Asked], Program]] = {
     "value_and_grad": _gradient,
     "vjp": _vjp,
     "jvp": _jvp,
+    "jvp_directions": _pushes,
+    "vjp_directions": _pulls,
     "hvp": _hvp,
     "augmented": _halves,
     "pullback": _halves,

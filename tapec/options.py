@@ -12,6 +12,8 @@ from tapec.errors import UnknownKeyword, UsageError
 
 LEVELS = (0, 1, 2)
 MATH = ("fast", "libm")
+# the kinds of derivatives of which a function may return something beside what is differentiated
+WITH_AUX = ("grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "hvp")
 # whether the environment asks Numba for checks of bounds in all code
 _CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "").strip() not in ("", "0")
 
@@ -177,7 +179,7 @@ def no_aux(options: Options, what: str) -> Options:
     if options.has_aux:
         raise UsageError(
             f"{what} takes no `has_aux`",
-            hint="it is an option of grad, value_and_grad, jvp and vjp; elsewhere return what is differentiated alone",
+            hint=f"it is an option of {', '.join(WITH_AUX)}, jvp and vjp; here return what is differentiated alone",
         )
     return options
 

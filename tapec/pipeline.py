@@ -15,7 +15,7 @@ from tapec.frontend.assumed_extents import lowered_without_broadcasting
 from tapec.frontend.lower import lower
 from tapec.kinds import KINDS, Asked
 from tapec.optimise import prepare, used
-from tapec.options import Options, no_aux
+from tapec.options import WITH_AUX, Options, no_aux
 from tapec.remarks import Listener, heard_by, stage
 from tapec_runtime.locking import compiling
 
@@ -40,7 +40,7 @@ def build(
     none, they have the types that they should have.  `lanes` is how many directions a program for several has at once.
     """
     options = options or Options()
-    if kind not in ("grad", "value_and_grad"):
+    if kind not in WITH_AUX:
         no_aux(options, f"tapec.{kind}")
     with heard_by(listener):
         stage("lowering")

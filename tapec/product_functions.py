@@ -15,14 +15,22 @@ Decorator = Callable[[Callable[..., Any]], Product]
 
 
 @overload
-def jvp_fun(f: Callable[..., Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> Product: ...
+def jvp_fun(
+    f: Callable[..., Any], wrt: Sources = 0, *, directions: bool = False, **options: Unpack[Keywords]
+) -> Product: ...
 @overload
-def jvp_fun(f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Decorator: ...
-def jvp_fun(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+def jvp_fun(
+    f: None = None, wrt: Sources = 0, *, directions: bool = False, **options: Unpack[Keywords]
+) -> Decorator: ...
+def jvp_fun(
+    f: Callable[..., Any] | None = None, wrt: Sources = 0, *, directions: bool = False, **options: Unpack[Keywords]
+) -> Any:
     """The value of a function and its derivative in a direction, as a function (forward mode).
 
     f        as for `grad`; it may return anything
     wrt      position or name of a parameter, or a tuple of those: the arguments that move
+    directions  whether tangents, and what is returned of them, have a first axis: any number of directions at once,
+             for which the function runs once by itself and once for each eight of them
     options  as for `grad`
     returns  a function of all the arguments and then a tangent for each of those in `wrt`, in its structure and of its
              shape: it returns (value, tangent).  Call it from Python or from jitted code.
@@ -36,19 +44,30 @@ def jvp_fun(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Un
     >>> push = jvp_fun(lambda x, a: a * x ** 2, wrt="x")
     >>> push(np.array([1.0, 2.0]), 3.0, np.array([1.0, 0.5]))
     (array([ 3., 12.]), array([6., 6.]))
+    >>> jvp_fun(lambda x: x ** 2, directions=True)(np.array([1.0, 2.0]), np.eye(2))[1]
+    array([[2., 0.],
+           [0., 4.]])
     """
-    return derivative(f, wrt, "jvp", chosen(options))
+    return derivative(f, wrt, "jvp_directions" if directions else "jvp", chosen(options))
 
 
 @overload
-def vjp_fun(f: Callable[..., Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> Product: ...
+def vjp_fun(
+    f: Callable[..., Any], wrt: Sources = 0, *, directions: bool = False, **options: Unpack[Keywords]
+) -> Product: ...
 @overload
-def vjp_fun(f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Decorator: ...
-def vjp_fun(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+def vjp_fun(
+    f: None = None, wrt: Sources = 0, *, directions: bool = False, **options: Unpack[Keywords]
+) -> Decorator: ...
+def vjp_fun(
+    f: Callable[..., Any] | None = None, wrt: Sources = 0, *, directions: bool = False, **options: Unpack[Keywords]
+) -> Any:
     """The value of a function and the product of a cotangent and its Jacobian, as a function (reverse mode).
 
     f        as for `grad`; it may return anything
     wrt      position or name of a parameter, or a tuple of those
+    directions  whether the cotangent and the adjoints have a first axis: any number of cotangents at once, after one
+             forward sweep
     options  as for `grad`
     returns  a function of all the arguments and then the cotangent, in the structure of the value: it returns (value,
              adjoints), these in the structure of the arguments in `wrt`.  Call it from Python or from jitted code.
@@ -63,7 +82,7 @@ def vjp_fun(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Un
     >>> pull(np.array([1.0, 2.0]), 3.0, np.array([1.0, 0.5]))
     (array([ 3., 12.]), (array([6., 6.]), 3.0))
     """
-    return derivative(f, wrt, "vjp", chosen(options))
+    return derivative(f, wrt, "vjp_directions" if directions else "vjp", chosen(options))
 
 
 @overload

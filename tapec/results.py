@@ -16,14 +16,11 @@ from tapec.transforms.jacobian import JACOBIANS
 
 
 def check_target(lowered: Lowered, function: types.FunctionType, kind: str, has_aux: bool = False) -> None:
-    """`grad` needs one float number, or, with `has_aux`, a tuple of one and of something else."""
+    """`grad` needs one float number, a Jacobian floats; with `has_aux`, a tuple of that and of something else."""
     span = definition(function)
     if lowered.result is None:
         raise _without_result(lowered, function, span)
-    if kind in JACOBIANS or SPARSE.get(kind) == "sparse_jacobian":
-        _check_floats(lowered.result, function)
-        return
-    if kind in ("vjp", "augmented", "pullback"):
+    if kind in ("vjp", "vjp_directions", "augmented", "pullback"):
         return
     result = lowered.result
     if has_aux:
@@ -31,9 +28,12 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str, has_
             raise NotDifferentiable(
                 f"with has_aux=True, `{function.__name__}` must return a tuple of two items",
                 span,
-                hint="return the number to differentiate, and what else is wanted",
+                hint="return what is to be differentiated, and what else is wanted",
             )
         result = result[2][0]
+    if kind in JACOBIANS or SPARSE.get(kind) == "sparse_jacobian":
+        _check_floats(result, function)
+        return
     if isinstance(result, tuple) and result[0] == "complex":
         raise NotDifferentiable(
             f"`{function.__name__}` returns {result[1]}, which has no gradient",
@@ -91,6 +91,21 @@ def refuse_complex(function: types.FunctionType, structure: Boundary, sources: t
                 reason="its blocks would be two real ones, not one complex one",
                 hint="pass the real and the imaginary part as arguments, or use tapec.jvp or tapec.vjp",
             )
+
+
+def refuse_complex_result(function: types.FunctionType, result: Any, kind: str) -> None:
+    """Directions of complex numbers are not kept in lanes."""
+    if result is None:
+        return
+    if result[0] == "complex":
+        raise NotDifferentiable(
+            f"tapec.{kind} of `{function.__name__}`, which returns {result[1]}",
+            definition(function),
+            reason="several directions at once are those of real numbers",
+            hint="return the real and the imaginary part, or take one direction after the other",
+        )
+    for item in result[2] if result[0] in ("tuple", "list") else ():
+        refuse_complex_result(function, item, kind)
 
 
 def _check_floats(result: Any, function: types.FunctionType) -> None:

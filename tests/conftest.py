@@ -7,33 +7,18 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-import numpy as np
 import pytest
-
-# before anything is compiled
-from tests.unoptimised import unoptimised  # isort: skip
-
-import tests.oracles  # noqa: F401  loads the whole runtime before a test turns the JIT off
-from tapec.optimise.driver import watched
-from tests.typed import typed
-from tests.verified import Verified
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# folders whose tests are about what is generated, not about machine code of it: unless they are marked `compiled`,
-# Python runs what they make, and Numba infers its types; so it is with tests elsewhere that are marked `generated`
-GENERATED_IN = {"analyses", "frontend", "optimise", "tape", "transforms"}
-# folders whose tests are about what LLVM makes of a program; so it is with tests elsewhere that are marked `optimised`
-OPTIMISED_IN = {"backend", "build", "optimise", "runtime", "tools"}
-
 # many tests start processes, which would compile every module anew where Python may not write what it compiles
-if sys.dont_write_bytecode:
-    for folder in ("tapec", "runtime"):
-        compileall.compile_dir(ROOT / folder, quiet=2)
+if sys.dont_write_bytecode and "PYTEST_XDIST_WORKER" not in os.environ:
+    for folder in ("tapec", "runtime", "tools"):
+        compileall.compile_dir(ROOT / folder, quiet=2, workers=0)
 
 # processes that tests start find both import packages where these tests do
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -48,6 +33,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record", action="store_true", help="write golden files instead of comparing them")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the fixtures, and with them the compiler, but where other processes, which wait for this one, run tests."""
+    shares_out = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
+    if not shares_out or config.option.collectonly:
+        config.pluginmanager.import_plugin("tests.fixtures")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """What pytest makes of the assertions is written, for other workers and other runs."""
+    with mock.patch.object(sys, "dont_write_bytecode", False):
+        if hasattr(session.config, "workerinput"):
+            from tests.distribution import import_share
+
+            import_share(session.config)
+        return (yield)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.distribution import ByFile
@@ -60,38 +63,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from tests.distribution import slow_files_first
 
         slow_files_first(items)
-
-
-@pytest.fixture(autouse=True)
-def by_python(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests of generated programs run them as Python."""
-    marked, folders = _marks_and_folders(request)
-    generated = "generated" in marked or not GENERATED_IN.isdisjoint(folders)
-    with typed() if generated and "compiled" not in marked else nullcontext():
-        yield
-
-
-@pytest.fixture(autouse=True)
-def without_optimisation(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Machine code of programs is as LLVM's first pass leaves it, but where a test is about what the others do."""
-    marked, folders = _marks_and_folders(request)
-    with nullcontext() if "optimised" in marked or not OPTIMISED_IN.isdisjoint(folders) else unoptimised():
-        yield
-
-
-def _marks_and_folders(request: pytest.FixtureRequest) -> tuple[set[str], tuple[str, ...]]:
-    """The names of a test's marks, and where in the folder of the tests it stands."""
-    return {mark.name for mark in request.node.iter_markers()}, request.path.relative_to(ROOT / "tests").parts
-
-
-@pytest.fixture(autouse=True, scope="session")
-def verified() -> Iterator[None]:
-    """What each pass leaves is verified."""
-    with watched(Verified()):
-        yield
-
-
-@pytest.fixture
-def rng() -> np.random.Generator:
-    """A random generator with a fixed seed."""
-    return np.random.default_rng(20)

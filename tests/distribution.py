@@ -6,6 +6,8 @@ of them call, which a process compiles once.  By single tests every worker would
 
 from __future__ import annotations
 
+import importlib
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -26,3 +28,17 @@ def slow_files_first(items: list[pytest.Item]) -> None:
     """Order tests so that no worker begins a slow file when the others have finished."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def import_share(config: Any) -> None:
+    """Import a worker's share of the modules with tests, before it imports the others in their order.
+
+    Workers collect the same modules at the same time, and would all rewrite all assertions.
+    """
+    given = [config.invocation_params.dir / arg.partition("::")[0] for arg in config.args]
+    files = sorted(file for path in given for file in (path.rglob("test_*.py") if path.is_dir() else [path]))
+    every, first = config.workerinput["workercount"], int(config.workerinput["workerid"].removeprefix("gw"))
+    for file in files[first::every]:
+        # a module that cannot be imported, or skips itself, says so when it is collected
+        with suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))

@@ -29,7 +29,7 @@ LAYERS: Layers = (
     (
         *("api", "bound", "captured", "check", "composed", "explanation", "functions", "gradient_tape", "jacobians"),
         *("implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions", "products"),
-        *("batching", "signatures", "sparse", "sparsity_pattern", "structure"),
+        *("batching", "linear_solves", "signatures", "sparse", "sparsity_pattern", "structure"),
     ),
     ("tape",),
     ("pipeline", "kinds", "finishing", "results"),

@@ -36,7 +36,7 @@ SUBJECTS = (
     ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp hessp hessian_diag gnvp"),
     ("Sparse Jacobians and Hessians", "sparse_jacobian sparse_hessian"),
     ("Batches", "vmap"),
-    ("Solutions", "implicit_root fixed_point"),
+    ("Solutions", "implicit_root fixed_point converged"),
     ("Generated source", "emit explain"),
     ("Memory", "checkpointed"),
     ("Tapes", "GradientTape Variable constant function IndexedSlices UnconnectedGradients"),

@@ -10,6 +10,7 @@ Williams, Fourier-Motzkin elimination extension to integer programming problems,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import gcd
 
 from tapec.syntax.linear import Sum
@@ -29,7 +30,12 @@ def contradict(inequalities: Iterable[Sum]) -> bool:
     >>> contradict([i.times(3).plus(Sum(number=-1)), i.times(-3).plus(Sum(number=2))])
     True
     """
-    rows = {tight(one) for one in inequalities}
+    return _contradictory(frozenset(tight(one) for one in inequalities))
+
+
+@lru_cache(maxsize=20_000)
+def _contradictory(rows: frozenset[Sum]) -> bool:
+    """The same of different inequalities; pass after pass asks the same questions of a program that is as it was."""
     while True:
         if any(not one.terms and one.number < 0 for one in rows):
             return True
@@ -41,7 +47,7 @@ def contradict(inequalities: Iterable[Sum]) -> bool:
         # what is bounded on one side alone tells nothing
         one_sided = above.keys() ^ below.keys()
         if one_sided:
-            rows = {row for row in rows if not any(name in one_sided for name, _ in row.terms)}
+            rows = frozenset(row for row in rows if not any(name in one_sided for name, _ in row.terms))
             continue
         if not above:
             return False
@@ -51,7 +57,7 @@ def contradict(inequalities: Iterable[Sum]) -> bool:
             for high in above[name]
             for low in below[name]
         }
-        rows = {row for row in rows if not row.factor(name)} | made
+        rows = frozenset(row for row in rows if not row.factor(name)) | made
         if len(rows) > _MOST:
             return False
 

@@ -3,7 +3,7 @@
     <cache folder>/<versions>/
         NAME-KEY.json     which names each function reads, so that a digest needs no parsing
         NAME-DIGEST.py    the generated module
-        NAME-DIGEST.bin   Numba's compilation result, after the checksums of both files
+        NAME-DIGEST.bin   Numba's compilation result, after the checksums of both files and their name
 
 The digest covers all that the program was made of (`fingerprint.py`); the folder's name covers the
 versions of everything that made it, the processor included.  Numba's own index is not used: its key
@@ -107,7 +107,7 @@ def read(source_path: Path, code_path: Path) -> tuple[str, bytes] | None:
     if source is None or code is None:
         return None
     body = code[2 * _CHECKSUM :]
-    return (source.decode(), body) if code[: 2 * _CHECKSUM] == _checksum(source) + _checksum(body) else None
+    return (source.decode(), body) if code[: 2 * _CHECKSUM] == _seal(code_path, source, body) else None
 
 
 def plan(request: Request, argument_types: tuple[Any, ...], program: Program) -> Entry | None:
@@ -169,7 +169,7 @@ def write_code(path: Path, text: str, result: Any) -> bool:
     described.argtypes = tuple(map(fingerprint.stand_in, described.argtypes))
     # the annotation is the whole program once more, for a report that nobody asks of generated code
     body = serialize.dumps(result._replace(type_annotation="", fndesc=described, signature=None)._reduce())
-    return private_folder.write(path, _checksum(text.encode()) + _checksum(body) + body)
+    return private_folder.write(path, _seal(path, text.encode(), body) + body)
 
 
 def store(entry: Entry, text: str, result: Any) -> None:
@@ -308,5 +308,7 @@ def _is_table(found: Any) -> bool:
     )
 
 
-def _checksum(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
+def _seal(path: Path, source: bytes, body: bytes) -> bytes:
+    """What a file of machine code begins with: under another name it is that of another program."""
+    named = f"{path.name}\n".encode() + source
+    return b"".join(hashlib.sha256(one).digest() for one in (named, body))

@@ -193,13 +193,13 @@ def _result_like(derivative: Any, request: Request, result: Any, given: list[Any
     kind, has_aux = request.kind, request.options.has_aux
     if kind == "primal":
         return back(result)
-    if kind == "jvp":
+    if kind in ("jvp", "jvp_directions"):
         result = tuple(map(back, result))
-    elif kind == "vjp" or (kind == "value_and_grad" and has_aux):
+    elif kind in ("vjp", "vjp_directions") or (kind == "value_and_grad" and has_aux):
         result = back(result[0]), result[1]
     positions, single = derivative.sources
     sources = [given[position] for position in positions]
-    if kind == "grad" and has_aux:
+    if has_aux and kind != "value_and_grad":
         return structured_arguments.result_like(kind, result[0], sources, single), back(result[1])
     return structured_arguments.result_like(kind, result, sources, single)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.backend.boundary import Boundary, taken_apart
@@ -59,6 +59,19 @@ def with_directions(structure: Boundary, directions: Iterable[Direction], copied
             made.unpack += taken_apart(tree, made.labels[-1])
         made.unpack += conversions.statements
     return made
+
+
+def with_directions_first(one: Direction) -> Direction:
+    """The parameter for several directions at once: each of its arrays has a first axis for them."""
+    return replace(one, like=_with_axis(one.like))
+
+
+def _with_axis(like: Any) -> Any:
+    if isinstance(like, Tup):
+        return Tup(tuple(map(_with_axis, like.items)), like.cls)
+    if isinstance(like, Scalar | Array):
+        return Array(like.dtype, like.ndim + 1 if isinstance(like, Array) else 1, "A")
+    return like
 
 
 def free(label: str, taken: set[str]) -> str:

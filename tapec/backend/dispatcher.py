@@ -211,12 +211,9 @@ class Derivative(Remade, Dispatcher):
         return jit.packed(program, list(inspect.signature(self.py_func).parameters), len(types_[-1]))
 
     def typeof_pyval(self, value: Any) -> Any:
-        """The type of an argument that Numba's C code does not know.
-
-        From one on that is a float it would know all floats, and never ask again of which class one is.
-        """
-        looked_at = isinstance(value, float) or redefines(value) is not None
-        return Unkept if looked_at else super().typeof_pyval(value)
+        """The type of an argument that Numba's C code does not know, and that it is to ask for again if none fits."""
+        refused = argument_types((value,)) is None if isinstance(value, tuple) else redefines(value) is not None
+        return Unkept if refused else super().typeof_pyval(value)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """What to call for arguments without an overload; Numba's C code calls it with them."""

@@ -108,6 +108,7 @@ def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...]
 
 def directions(function: types.FunctionType, kind: str, wrt: Any) -> tuple[str, ...]:
     """The names of what a derivative of some kind takes after the arguments: tangents, a cotangent or a vector."""
+    kind = kind.removesuffix("_directions")
     if kind == "vjp":
         return ("cotangent",)
     if kind not in ("jvp", "hvp", "gnvp"):

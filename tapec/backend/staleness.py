@@ -6,6 +6,7 @@ anew for each derivative, as `jvp` is, must not answer with those of an earlier 
 
 from __future__ import annotations
 
+import array
 import collections
 import functools
 import hashlib
@@ -92,9 +93,11 @@ def _state(value: Any, around: tuple[int, ...] = ()) -> Any:
         case np.ndarray() if not value.dtype.hasobject:
             digest = hashlib.blake2b(np.ascontiguousarray(value).tobytes()).digest()
             return value.shape, value.dtype.str, value.flags.f_contiguous, digest
-        case list() | tuple():
+        case list() | tuple() | collections.deque():
             return type(value), [inside(item) for item in value]
-        case dict():
+        case bytearray() | memoryview() | array.array():
+            return type(value), bytes(value)
+        case dict() | types.MappingProxyType():
             return type(value), [(inside(key), inside(item)) for key, item in value.items()]
         case set() | frozenset():
             return type(value), sorted(map(repr, value))

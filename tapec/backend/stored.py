@@ -52,7 +52,12 @@ def clear_cache(only_old: bool = False) -> tuple[int, int]:
 def _folders(base: Path | None) -> list[Path]:
     if base is None or not base.is_dir():
         return []
-    return sorted(path for path in base.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir())
+    return sorted(path for path in base.iterdir() if _FOLDER.fullmatch(path.name) and _is_folder(path))
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder itself: what a link points to is somebody else's."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, int]]:

@@ -97,6 +97,8 @@ def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any
         if single and _has_packed(result):
             return _packed_blocks(result, sources[0], 2 if kind == "hessian" else 1)
         return _blocks_like(result, {_class_of(source): source for source in sources})
+    if kind == "vjp_directions":
+        kind = "vjp"
     if kind not in ("grad", "value_and_grad", "vjp", "hvp", "hessp", "gnvp", "hessian_diag"):
         return result
     gradients = result[1] if kind in ("value_and_grad", "vjp") else result

@@ -3,6 +3,7 @@
 | question | module |
 |---|---|
 | what is said of a function; `Explanation`, and the order of `tapec explain --all` | `explained.py` |
+| loops that seem to run until they converge | `convergence.py` |
 | the short form, and the order of `tapec explain` | `summary.py` |
 | names, sizes and expressions of core in the user's words | `wording.py` |
 | the page of `tapec report` | `page.py`; its style and behaviour, `report.css`, `report.js` |

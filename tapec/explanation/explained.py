@@ -12,6 +12,7 @@ from typing import Any
 
 from tapec.api import generate
 from tapec.backend.program import Program
+from tapec.explanation.convergence import convergence_loops
 from tapec.explanation.wording import Wording, operations
 from tapec.options import Keywords, Options, chosen
 from tapec.remarks import Remark, Remarks
@@ -133,7 +134,7 @@ def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords
     notes.sort(key=lambda note: (note.file != wording.file, note.file, note.line))
     activity = wording.activity(wrt)
     variables = tuple(ExplainedVariable(*row) for row in wording.variables(activity, wrt))
-    limits = (*_limits(settings, notes), *_run_by_python(program, wording))
+    limits = (*_limits(settings, notes), *_at_fixed_points(notes, wording), *_run_by_python(program, wording))
     memory = tuple(Allocation(*row) for row in wording.allocations())
     # passes that meet a loop twice say the same twice; what is stored twice takes room twice
     found = tuple(note for place, note in enumerate(notes) if note.formula or note not in notes[:place])
@@ -190,6 +191,16 @@ def _limits(options: Options, notes: list[ExplainedLine]) -> Iterator[str]:
     scalar = dict.fromkeys(note.place for note in notes if note.by == "vector_report" and "may not" in note.what)
     if scalar:
         yield f"loops that may not run on vectors: {', '.join(scalar)}"
+
+
+def _at_fixed_points(notes: list[ExplainedLine], wording: Wording) -> Iterator[str]:
+    """The loops that need not keep their iterations."""
+    places = dict.fromkeys(map(wording.line, convergence_loops(wording.primal)))
+    if places and any(note.formula for note in notes):
+        yield (
+            f"iterations are kept of loops that seem to run until they converge: {', '.join(places)};"
+            " `tapec.converged` differentiates such a loop at its fixed point, and keeps none"
+        )
 
 
 def _run_by_python(program: Program, wording: Wording) -> Iterator[str]:

@@ -26,6 +26,8 @@ class Sum:
         return cls(((name, 1),))
 
     def plus(self, other: Sum, times: int = 1) -> Sum:
+        if not other.terms:
+            return Sum(self.terms, self.number + times * other.number)
         factors = dict(self.terms)
         for name, one in other.terms:
             factors[name] = factors.get(name, 0) + times * one
@@ -33,7 +35,8 @@ class Sum:
         return Sum(terms, self.number + times * other.number)
 
     def times(self, factor: int) -> Sum:
-        return Sum().plus(self, factor)
+        terms = tuple((name, one * factor) for name, one in self.terms) if factor else ()
+        return Sum(terms, self.number * factor)
 
     def product(self, other: Sum) -> Sum:
         made = other.times(self.number)
@@ -55,7 +58,7 @@ class Sum:
         return made
 
     def factor(self, name: str) -> int:
-        return dict(self.terms).get(name, 0)
+        return next((one for other, one in self.terms if other == name), 0)
 
     def names(self) -> set[str]:
         """The names, those in products one by one."""

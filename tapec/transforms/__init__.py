@@ -46,6 +46,7 @@ Several directions at once:
 | forward mode, in loops over lanes (docs/design/0012) | `vector_forward.py`, `lane_loops.py`, `lane_arrays.py` |
 | whole arrays in several directions; tangents that are unit vectors | `lane_primitives.py`, `unit_directions.py` |
 | Jacobians, in strips of unit vectors; `WIDTH` of a strip | `jacobian.py`, `jacobian_strips.py`, `jacobian_blocks.py` |
+| products in several directions that the caller gives | `several_directions.py` |
 | sparsity patterns: sets of sources beside values (docs/design/0014) | `source_sets.py`, `sets_of_values.py` |
 | branches in patterns, and whether a run took the same ones | `joined_branches.py`, `decision_digests.py` |
 | runs by colours, and the elements in their order | `compressed.py`, `numbered_elements.py` |

@@ -49,28 +49,46 @@ JACOBIANS = {"jacobian": "auto", "jacfwd": "forward", "jacrev": "reverse", "hess
 
 
 def blocks_of(
-    kind: str, function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
+    kind: str,
+    function: Function,
+    sources: tuple[str, ...],
+    constants: frozenset[str],
+    fuse: bool = False,
+    beside: int = 0,
 ) -> Function:
-    """The function that returns the first derivatives of `function`, or its second ones, as blocks."""
+    """The function that returns the first derivatives of `function`, or its second ones, as blocks.
+
+    beside  how many of its last results are returned as they are, behind the blocks
+    """
     function = replace(function, again=function.again or kind == "hessian")
-    first = jacobian(function, sources, constants, JACOBIANS[kind], fuse=fuse)
+    first = jacobian(function, sources, constants, JACOBIANS[kind], fuse=fuse, beside=beside)
     if kind != "hessian":
         return first
     try:
-        return jacobian(first, sources, constants, "forward")
+        return jacobian(first, sources, constants, "forward", beside=beside)
     except NotDifferentiable:
         # a custom gradient has no forward mode
-        return jacobian(first, sources, constants, "reverse")
+        return jacobian(first, sources, constants, "reverse", beside=beside)
 
 
 def directed(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
 ) -> Function:
-    """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
-    function = replace(function, again=True)
-    gradient = reverse(function, sources, constants, unit_seed=True, fuse=fuse).function(function.name)
-    made = pushed(to_ssa(gradient, constants), sources, constants)
-    return replace(made, body=(*made.body[:-1], Return(made.results[1::2])))
+    """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it.
+
+    What the function returns behind its first result is returned behind these.
+    """
+    swept = reverse(replace(function, again=True), sources, constants, unit_seed=True, fuse=fuse)
+    beside = swept.values[1:]
+    gradient = to_ssa(swept.function(function.name, (*swept.adjoints, *beside)), constants)
+    made = pushed(gradient, sources, constants)
+    products = 2 * len(swept.adjoints)
+    values, given = [], iter(made.results[products:])
+    for value in gradient.results[len(swept.adjoints) :]:
+        values.append(next(given))
+        if gradient.types[value.id].is_float if isinstance(value, Name) else isinstance(value.value, float):
+            next(given)
+    return replace(made, body=(*made.body[:-1], Return((*made.results[1:products:2], *values))))
 
 
 def pushed(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
@@ -100,6 +118,7 @@ def jacobian(
     batch: bool = False,
     independent: bool = False,
     fuse: bool = False,
+    beside: int = 0,
 ) -> Function:
     """The function that returns, for each float result of `function`, a block for each source.
 
@@ -110,12 +129,13 @@ def jacobian(
              result and source belong to one example, of shape (batch, result's rest, source's rest)
     independent  the examples of a batch do not depend on one another: a run serves all of them at once
     fuse     a sweep that runs for one row alone reverses iterations of loops as soon as they have run
+    beside   how many of the last results have no blocks, and are returned behind those of the others
     returns  a function of the same parameters, in single assignment.  A block has the shape of the
              result followed by that of the source, and the dtype of the source
     raises   NotDifferentiable  for functions that draw random numbers
     """
     examples = None if not batch else TOGETHER if independent else APART
-    return _Jacobian(function, sources, constants, mode, examples, fuse).run(values)
+    return _Jacobian(function, sources, constants, mode, examples, fuse, beside).run(values)
 
 
 class _Jacobian:
@@ -127,24 +147,27 @@ class _Jacobian:
         mode: str,
         examples: str | None,
         fuse: bool,
+        beside: int,
     ) -> None:
         self.examples = examples
         self.fuse = fuse
         # by columns, tangents are loaded where the function loads, which may be dropped itself
-        self.rows_alone = mode == "reverse" or (mode == "auto" and not _returns_arrays(function))
+        first = len(function.results) - beside
+        self.rows_alone = mode == "reverse" or (mode == "auto" and not _arrays(function, function.results[:first]))
         targets = targets_of(function, shared=False, outputs=None)
         function = with_guards(function, sources, targets, reads=not self.rows_alone)
         self.function = function = on_copies(function, constants)
         self.sources, self.constants, self.mode, self.span = sources, constants, mode, function.leaving.span
         types = dict(function.types)
         self.out = Emitter(types, set(types), self.span)
-        self.values = tuple(value for value in function.results if self.out.type_of(value).is_float)
+        self.values = tuple(value for value in function.results[:first] if self.out.type_of(value).is_float)
+        self.beside = function.results[first:]
         # whether the function has run by itself
         self.ran = False
 
     def run(self, values: bool) -> Function:
         out, params = self.out, self.function.params
-        if values:
+        if values or self.beside:
             self.check_draws(True)
             out.extend(self.function.body[:-1])
             self.ran = True
@@ -159,7 +182,7 @@ class _Jacobian:
             either = self.mode == "auto" and not numbers_in
             rows = self.known_way() if either else False
             blocks = self.common(rows is not False, None if rows else columns)
-        body = (*out.out, Return((*(self.values if values else ()), *blocks), self.span))
+        body = (*out.out, Return((*(self.values if values else ()), *blocks, *self.beside), self.span))
         return replace(self.function, params=params, body=body, types=out.types, shared=(), few=())
 
     def returning(self, values: tuple[Atom, ...]) -> Function:
@@ -368,9 +391,9 @@ class _Jacobian:
                 )
 
 
-def _returns_arrays(function: Function) -> bool:
-    """Whether a float result is an array."""
-    types = (function.types[value.id] for value in function.results if isinstance(value, Name))
+def _arrays(function: Function, values: tuple[Atom, ...]) -> bool:
+    """Whether one of `values` is an array of floats."""
+    types = (function.types[value.id] for value in values if isinstance(value, Name))
     return any(isinstance(type_, Array) and type_.is_float for type_ in types)
 
 

@@ -106,14 +106,13 @@ def call_derivative(
     kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
     call = InnerCall.of(ev, callee, wrt, args, kwargs, node)
     result, core, constants = call.result, call.core, call.constants
+    result = differentiated(ev, result, has_aux, node)
     if kind in JACOBIANS:
-        blocks = _blocks(ev, core, kind, call.sources, constants, call.chosen, result, node)
-        made: Value = call.structure([call.by_sources(ev, block) for block in blocks])
+        first: list[Atom] = []
+        _flatten(ev, result, first, node)
+        blocks, beside = _blocks(ev, call, kind, result, len(first), node)
+        made: Value = call.structure([*(call.by_sources(ev, block) for block in blocks), *beside])
         return made
-    if has_aux:
-        if not isinstance(result, Tup) or len(result.items) != 2:
-            ev.fail(NotDifferentiable, "with has_aux=True, the function must return a tuple of two items", node)
-        result = result.items[0]
     check_number(ev, result, node)
     swept = reverse(core, call.sources, constants, unit_seed=True, fuse=ev.prepare is not None)
     values = splice(ev, swept.function("inner", (*swept.values, *swept.adjoints)))
@@ -123,18 +122,24 @@ def call_derivative(
     return Tup((value, gradient))
 
 
+def differentiated(ev: Evaluator, result: Value, has_aux: bool, node: Any) -> Value:
+    """What is differentiated of a function's result."""
+    if not has_aux:
+        return result
+    if not isinstance(result, Tup) or len(result.items) != 2:
+        ev.fail(NotDifferentiable, "with has_aux=True, the function must return a tuple of two items", node)
+    return result.items[0]
+
+
 def _blocks(
-    ev: Evaluator,
-    core: Function,
-    kind: str,
-    sources: tuple[str, ...],
-    constants: frozenset[str],
-    chosen: list[Value],
-    result: Value,
-    node: Any,
-) -> list[Any]:
-    """Write the Jacobians or Hessians of each result; by source, and for Hessians by source again."""
-    if any(isinstance(value, Complex) for value in (*chosen, result)):
+    ev: Evaluator, call: InnerCall, kind: str, result: Value, count: int, node: Any
+) -> tuple[list[Any], list[Value]]:
+    """Write the Jacobians or Hessians of the first `count` results; by source, and for Hessians by source again.
+
+    returns  these, and the other results
+    """
+    core, sources = call.core, call.sources
+    if any(isinstance(value, Complex) for value in (*call.chosen, result)):
         ev.fail(
             NotDifferentiable,
             "a Jacobian by a complex argument, or of a complex result",
@@ -142,14 +147,17 @@ def _blocks(
             reason="its blocks would be real ones of the parts",
             hint="take the real and the imaginary part for themselves",
         )
-    if not core.results or not all(_type(ev, value).is_float for value in core.results):
+    if not count or not all(_type(core.types, value).is_float for value in core.results[:count]):
         ev.fail(NotDifferentiable, "a Jacobian of a result that is not a float", node, hint="return floats alone")
-    values = iter(splice(ev, blocks_of(kind, core, sources, constants, ev.prepare is not None)))
+    others = len(core.results) - count
+    made = splice(ev, blocks_of(kind, core, sources, call.constants, ev.prepare is not None, others))
+    values = iter(made)
 
     def block(order: int) -> Any:
         return {source: block(order - 1) for source in sources} if order else next(values)
 
-    return [block(2 if kind == "hessian" else 1) for _ in core.results]
+    found = [block(2 if kind == "hessian" else 1) for _ in core.results[:count]]
+    return found, list(values)
 
 
 def check_number(ev: Evaluator, result: Value, node: Any) -> None:
@@ -181,12 +189,12 @@ def splice(ev: Evaluator, function: Function) -> list[Value]:
     for stmt in single.body[:-1]:
         ev.emit(stmt)
         note_memory(ev, (stmt,))
-    return [Sym(value, _type(ev, value)) for value in single.results]
+    return [Sym(value, _type(ev.types, value)) for value in single.results]
 
 
-def _type(ev: Evaluator, atom: Atom) -> Any:
+def _type(types: dict[str, Any], atom: Atom) -> Any:
     if isinstance(atom, Name):
-        return ev.types[atom.id]
+        return types[atom.id]
     return Scalar("bool" if isinstance(atom.value, bool) else "int64" if isinstance(atom.value, int) else "float64")
 
 

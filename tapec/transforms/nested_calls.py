@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
 from tapec.frontend.structures.captured_values import Held
-from tapec.options import Keywords, no_option
+from tapec.options import WITH_AUX, Keywords, no_option
 from tapec.transforms.jacobian import directed
 from tapec.transforms.nested import (
     InnerCall,
     call_derivative,
     check_number,
+    differentiated,
     parameter_names,
     splice,
     with_tangents,
@@ -48,13 +49,18 @@ def lower_maker(kind: str) -> Any:
     """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
 
     def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if not args and "f" not in kwargs:
+            message, hint = f"`{kind}` without a function in differentiated code", "pass the function to it"
+            ev.fail(UnsupportedSyntax, message, node, hint=hint)
         callee, *rest = (*args, *(kwargs[name] for name in ("f",) if name in kwargs))
+        if "directions" in kwargs and kind in ("jvp", "vjp"):
+            _refuse_directions(ev, node)
         if unknown := kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}:
             message, hint = no_option(unknown)
             ev.fail(UnsupportedSyntax, message, node, hint=hint)
         asked = plain_number(kwargs.get("has_aux", number(False)))
         has_aux = asked.constant if isinstance(asked, Sym) else None
-        if has_aux is not False and (has_aux is not True or kind not in ("grad", "value_and_grad")):
+        if has_aux is not False and (has_aux is not True or kind not in WITH_AUX):
             ev.fail(UnsupportedSyntax, f"`has_aux` of `{kind}` in differentiated code", node, hint="leave it out")
         wrt = kwargs.get("wrt", rest[0] if rest else None)
         return Static(Derived(callee, kind, 0 if wrt is None else known(ev, wrt, node), has_aux))
@@ -88,10 +94,21 @@ def called_derivative(
     if kind == "jvp":
         return _pushed(ev, callee, wrt, args, kwargs, node)
     if kind == "hvp":
-        return _directed(ev, callee, wrt, args, kwargs, node)
+        return _directed(ev, callee, wrt, args, kwargs, node, has_aux)
     if kind == "vjp":
         return _pulled(ev, callee, wrt, args, kwargs, node)
+    if kind in ("jvp_directions", "vjp_directions"):
+        _refuse_directions(ev, node)
     return call_derivative(ev, callee, kind, wrt, args, kwargs, node, has_aux)
+
+
+def _refuse_directions(ev: Evaluator, node: Any) -> NoReturn:
+    ev.fail(
+        UnsupportedSyntax,
+        "a product in several directions at once, in differentiated code",
+        node,
+        hint="take `tapec.vmap` of the product in one direction",
+    )
 
 
 def _pushed(
@@ -115,19 +132,23 @@ def _pushed(
 
 
 def _directed(
-    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any, has_aux: bool
 ) -> Value:
-    """The product of the Hessian and the vector behind the arguments."""
+    """The product of the Hessian and the vector behind the arguments, and what the function returns beside."""
     if not args:
         ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
     *args, vector = (ev.materialise(arg) for arg in args)
     call = InnerCall.of(ev, callee, wrt, args, {key: ev.materialise(one) for key, one in kwargs.items()}, node)
-    check_number(ev, call.result, node)
+    check_number(ev, differentiated(ev, call.result, has_aux, node), node)
     vectors: dict[str, str] = {}
     pair(ev, call.chosen[0] if call.single else Tup(tuple(call.chosen)), vector, vectors, node, "vector")
     made = directed(call.core, call.sources, call.constants, ev.prepare is not None)
     parts = splice(ev, with_tangents(ev, made, call.core, call.sources, vectors))
-    return call.by_sources(ev, dict(zip(call.sources, parts, strict=True)))
+    product = call.by_sources(ev, dict(zip(call.sources, parts, strict=False)))
+    if not has_aux:
+        return product
+    whole = call.structure([call.result, *parts[len(call.sources) :]])
+    return Tup((product, whole.items[1]))
 
 
 def _pulled(

@@ -261,8 +261,9 @@ DEPENDENT = [
 ]  # fmt: skip
 
 
-def jacobians(f, x):
-    with GradientTape(persistent=True, jit=False) as tape:
+def jacobians(f, x, level=1):
+    # the proof is about the program before the passes for speed
+    with GradientTape(persistent=True, jit=False, opt_level=level) as tape:
         tape.watch(x)
         y = f(x)
     return tape.batch_jacobian(y, x), tape.jacobian(y, x)
@@ -293,7 +294,7 @@ def proofs(monkeypatch):
 
 @pytest.mark.parametrize("f", sampled(INDEPENDENT + DEPENDENT, 16), ids=lambda f: f.__name__)
 def test_examples(f, proofs):
-    found, full = jacobians(f, X.copy())
+    found, full = jacobians(f, X.copy(), level=1 if (INDEPENDENT + DEPENDENT).index(f) % 8 else 2)
     wanted, apart = diagonal_blocks(full)
     assert proofs == [f in INDEPENDENT] == [apart]
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)

@@ -70,7 +70,63 @@ def test_structures_and_differentiated_code():
     tapec.check_grads(outer, (X,))
 
 
+def waves(x, a):
+    y = np.sin(x) * a * x[0]
+    return y, (x * a, x.shape[0], (a, None))
+
+
+def energy(x, a):
+    y, rest = waves(x, a)
+    return y @ y, rest
+
+
+def check_rest(rest):
+    np.testing.assert_allclose(rest[0], 2.0 * X)
+    assert rest[1:] == (3, (2.0, None))
+
+
+MAKERS = [tapec.jacobian, tapec.jacfwd, tapec.jacrev, tapec.hessian]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("f", [waves, energy])
+def test_blocks(make, f):
+    blocks, rest = make(f, wrt=(0, 1), has_aux=True)(X, 2.0)
+    wanted = make(lambda x, a: f(x, a)[0], wrt=(0, 1))(X, 2.0)
+    for own, other in zip(blocks, wanted, strict=True):
+        if make is tapec.hessian:
+            np.testing.assert_allclose(own[0], other[0], rtol=1e-13, atol=1e-13)
+            np.testing.assert_allclose(own[1], other[1], rtol=1e-13, atol=1e-13)
+        else:
+            np.testing.assert_allclose(own, other, rtol=1e-13, atol=1e-13)
+    check_rest(rest)
+
+
+def test_blocks_of_a_number_by_a_number_and_of_structures():
+    assert tapec.jacobian(lambda a: (a**3, a + 1.0), has_aux=True)(2.0) == (12.0, 3.0)
+    blocks, rest = tapec.jacobian(lambda p: ((p["w"] * p["b"], p["b"] ** 2), p), has_aux=True)({"w": X, "b": 2.0})
+    np.testing.assert_allclose(blocks[0]["b"], X)
+    assert blocks[1]["b"] == 4.0 and rest["b"] == 2.0
+
+
+def test_hessian_vector_products():
+    product, rest = tapec.hvp(energy, has_aux=True)(X, 2.0, X)
+    np.testing.assert_allclose(product, tapec.hessian(lambda x: energy(x, 2.0)[0])(X) @ X)
+    check_rest(rest)
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_machine_code_of_blocks():
+    blocks, rest = tapec.jacobian(waves, has_aux=True)(X, 2.0)
+    np.testing.assert_allclose(blocks, tapec.jacobian(lambda x: waves(x, 2.0)[0])(X))
+    check_rest(rest)
+    product, rest = tapec.hvp(energy, has_aux=True)(X, 2.0, X)
+    np.testing.assert_allclose(product, tapec.hessian(energy, has_aux=True)(X, 2.0)[0] @ X)
+    check_rest(rest)
+
+
 def test_other_transforms_refuse_it():
-    for make in (tapec.jacobian, tapec.jvp_fun, tapec.function, tapec.vmap):
+    for make in (tapec.jvp_fun, tapec.function, tapec.vmap):
         with pytest.raises(UsageError, match="takes no `has_aux`"):
             make(running_product, has_aux=True)

@@ -186,3 +186,69 @@ def test_compiled_derivatives_are_called_from_jitted_code_and_pickled():
         assert np.allclose(caller(P), 2.0 * a)
         assert np.allclose(pickle.loads(cloudpickle.dumps(g))(P), 2.0 * a)
         assert np.allclose(tapec.grad(lambda x: np.sum(g(x) * x))(P), 2.0 * a)  # noqa: B023
+
+
+def composed(g, k):
+    """A closure over a function and a number, and what binds the function anew."""
+
+    def f(x):
+        return g(x) * k
+
+    def rebind(other):
+        nonlocal g
+        g = other
+
+    return f, rebind
+
+
+def test_functions_that_closures_hold_are_their_own():
+    made = [composed(np.sin, float(k)) for k in range(2, 6)]
+    derivatives = [tapec.grad(f) for f, _ in made]
+    assert [d(0.0) for d in derivatives] == [2.0, 3.0, 4.0, 5.0]
+    made[1][1](np.exp)
+    for k in (2, 3):
+        f = made[k][0]
+        assert tapec.grad(f)(0.0) == derivatives[k](0.0) == derivatives[k](np.float32(0.0)) == k + 2.0
+        assert tapec.vjp(f, 0.0)[1](1.0)[0] == tapec.jvp(f, (0.0,), (1.0,))[1] == k + 2.0
+    assert tapec.grad(made[1][0])(1.0) == 3.0 * np.exp(1.0)
+    # a variable that is bound anew before the first call
+    made[3][1](np.exp)
+    assert derivatives[3](1.0) == 5.0 * np.exp(1.0)
+
+
+def holder(c):
+    def inner(x):
+        return c[0] * x if isinstance(c, tuple) else c * x
+
+    def rebind(other):
+        nonlocal c
+        c = other
+
+    return composed(inner, 1.0)[0], rebind
+
+
+def test_functions_in_functions_that_closures_hold():
+    (first, _), (second, rebind), (third, _) = holder(2.0), holder(2.0), holder(2.0)
+    derivatives = [tapec.grad(f) for f in (first, second, third)]
+    assert [d(1.0) for d in derivatives] == [2.0, 2.0, 2.0]
+    rebind(3.0)
+    assert tapec.grad(third)(1.0) == derivatives[2](1.0) == derivatives[2](np.float32(1.0)) == 2.0
+    assert tapec.grad(second)(1.0) == derivatives[1](1.0) == 3.0
+
+
+def with_rule():
+    @tapec.custom_gradient
+    def rule(x):
+        return x * x, lambda d: 3.0 * d * x
+
+    def f(x):
+        return rule(x) * 2.0
+
+    return f
+
+
+def test_closures_over_functions_and_rules_are_compiled_twice():
+    for make in (with_rule, lambda: composed(lambda x: x * 3.0, 2)[0]):
+        made = [tapec.grad(make()) for _ in range(4)]
+        assert len({one(2.0) for one in made}) == 1
+        assert len({id(getattr(one, "derivative", one)) for one in made}) == 2

@@ -10,6 +10,7 @@ from numba import njit
 from scipy import optimize
 
 import tapec
+from tests.oracles import interpreted
 
 P = np.array([0.7, 1.3])
 
@@ -34,7 +35,7 @@ def slopes(f, p, h=1e-5):
     return np.array([(f(p + h * e) - f(p - h * e)) / (2 * h) for e in np.eye(len(p))])
 
 
-@pytest.mark.slow
+@interpreted()
 def test_first_and_second_derivatives_of_a_system():
     first = tapec.grad(loss)(P)
     np.testing.assert_allclose(first, slopes(loss, P), rtol=1e-7)
@@ -73,7 +74,7 @@ def test_the_solver_runs_once_for_a_gradient():
     assert derivative(9.0) == (3.0, 1.0 / 6.0) and calls == [9.0]
 
 
-@pytest.mark.slow
+@interpreted()
 def test_the_minimum_of_a_function():
     def cost(x, p):
         return np.sum((x - p) ** 2) + np.sum(x**4) * p[0]
@@ -94,6 +95,7 @@ def relaxed(x, p):
     return out
 
 
+@pytest.mark.slow
 def test_a_fixed_point_of_jitted_code():
     def iterated(p):
         x = np.zeros(3)
@@ -106,6 +108,7 @@ def test_a_fixed_point_of_jitted_code():
     np.testing.assert_allclose(tapec.jacrev(point)(p), slopes(iterated, p).T, rtol=1e-7, atol=1e-9)
 
 
+@interpreted()
 def test_forward_mode_is_the_transpose_of_the_gradient():
     root = tapec.implicit_root(lambda x, a: x * x - a, math.sqrt)
     assert tapec.jvp(root, (4.0,), (1.0,)) == (2.0, 0.25)
@@ -120,3 +123,12 @@ def test_forward_mode_is_the_transpose_of_the_gradient():
     p = np.array([0.5, 1.0, 2.0])
     roots = tapec.implicit_root(cubes, found)
     np.testing.assert_allclose(tapec.jacfwd(roots)(p), np.diag(1.0 / (3.0 * found(p) ** 2 + 1.0)), rtol=1e-9)
+
+
+def test_parameters_of_any_name():
+    square = tapec.implicit_root(lambda u, x, x_bar: u * u - x * x_bar, lambda x, x_bar: math.sqrt(x * x_bar))
+    assert tapec.grad(square, wrt="x")(4.0, 1.0) == pytest.approx(0.25, rel=1e-12)
+    point = tapec.fixed_point(lambda u, step: 0.5 * (u + step / u), math.sqrt)
+    assert tapec.grad(point, wrt="step")(4.0) == pytest.approx(0.25, rel=1e-12)
+    loop = tapec.converged(lambda found, start, np: 0.5 * (found + start / found) + 0.0 * np)
+    assert tapec.grad(loop, wrt="start")(1.0, 4.0, 1.0) == pytest.approx(0.25, rel=1e-12)

@@ -270,6 +270,34 @@ def test_a_table_of_another_form_is_none(tmp_path: Path, builds: list[str], text
     assert builds == ["cube", "cube"]
 
 
+def scaled(factor):
+    """Functions of one name, of which one or the other line is the body."""
+    if factor == 2.0:
+
+        def f(x):
+            return 2.0 * x
+    else:
+
+        def f(x):
+            return 5.0 * x
+
+    return f
+
+
+def test_an_entry_under_the_name_of_another_one_is_rebuilt(tmp_path: Path, builds: list[str]) -> None:
+    def slopes() -> list[float]:
+        return [tapec.grad(scaled(factor))(1.0) for factor in (2.0, 5.0)]
+
+    assert slopes() == [2.0, 5.0]
+    for suffix in (".py", ".bin"):
+        one, two = (tmp_path / "cache").glob(f"*/*{suffix}")
+        first, second = one.read_bytes(), two.read_bytes()
+        one.write_bytes(second)
+        two.write_bytes(first)
+    assert slopes() == [2.0, 5.0]
+    assert builds == ["f"] * 4
+
+
 TABLE = np.ones(200_000)
 
 

@@ -67,7 +67,7 @@ def test_a_tape_of_other_objects_needs_no_compiler(monkeypatch: pytest.MonkeyPat
         gc.collect()
         layer = Layer()
         for count in counts:
-            with GradientTape() as tape:
+            with GradientTape(jit=True) as tape:
                 loss = np.sum(layer(x))
             assert tape.gradient(loss, layer.w).shape == (100,)
             assert len(compiled) == count

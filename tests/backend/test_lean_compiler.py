@@ -8,6 +8,7 @@ import operator
 import numba
 import numpy as np
 import pytest
+from numba.core import typed_passes
 from numba.core.registry import cpu_target
 
 from tapec.backend.numba_internals import lean_compiler
@@ -39,7 +40,9 @@ def test_all_of_numba_is_there_for_what_needs_it():
 
 def test_threads_take_numbas_own_way():
     assert "pipeline_class" in lean_compiler.flags(DEFAULT)
-    assert "pipeline_class" not in lean_compiler.flags(Options(parallel=True))
+    replaced = lean_compiler.flags(Options(parallel=True))["pipeline_class"].replaced
+    # what takes arguments from Python looks at their classes
+    assert list(replaced) == [typed_passes.NativeParforLowering]
 
 
 def test_operators_have_the_types_that_numba_finds():

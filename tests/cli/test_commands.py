@@ -69,6 +69,18 @@ class TestCache:
         assert list(used.iterdir()) == []
         assert mine.exists()
 
+    def test_what_a_link_points_to_is_left_alone(self, folder, tmp_path):
+        open_folder()
+        other = tmp_path / "other"
+        other.mkdir()
+        theirs = other / f"f_grad-{'0' * 32}.bin"
+        theirs.touch()
+        (folder / "v0.0.9-0123456789abcdef").symlink_to(other)
+        assert succeeds("cache", "clear") == "deleted 0 files, 0 bytes\n"
+        theirs.unlink()
+        assert succeeds("cache", "clear") == "deleted 0 files, 0 bytes\n"
+        assert other.exists()
+
     def test_no_cache(self, monkeypatch):
         monkeypatch.setenv("TAPEC_CACHE", "0")
         assert "turns it off" in succeeds("cache", "info")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 
 import numpy as np
@@ -22,6 +23,27 @@ Pair = namedtuple("Pair", ["a", "b"])
 
 def scaled(x, factor, *, offset=0.0):
     return x * factor + offset
+
+
+@functools.singledispatch
+def area(shape):
+    return shape * shape
+
+
+class Shape:
+    @functools.singledispatchmethod
+    def area(self, shape):
+        return shape * shape
+
+
+@refused(1.0)
+def dispatches_by_class(x):
+    return area(x)
+
+
+@refused(1.0, Shape())
+def method_that_dispatches(x, shape):
+    return shape.area(x)
 
 
 @refused(1.0)

@@ -398,3 +398,27 @@ def sparse_jacobian_without_scipy():
 @refused(VECTOR, call=tapec.sparse_hessian)
 def sparse_hessian_of_an_array(x):
     return x * x
+
+
+def cubed(x):
+    return x**3
+
+
+@refused(1.0)
+def gradient_of_three_arguments(x):
+    return tapec.grad(cubed, 0, 1)(x)
+
+
+@refused(1.0)
+def options_by_position(x):
+    return tapec.stop_gradient(x, 1) * x
+
+
+@refused(1.0)
+def argument_given_twice(x):
+    return tapec.grad(cubed, 0, wrt=0)(x)
+
+
+@refused(1.0)
+def decorator_that_makes_a_derivative(x):
+    return tapec.grad()(cubed)(x)

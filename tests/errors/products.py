@@ -154,12 +154,27 @@ def the_keyword_of_jax_in_differentiated_code(x):
 
 @misuse
 def what_is_beside_in_another_transform():
-    tapec.hvp(square, has_aux=True)
+    tapec.jvp_fun(square, has_aux=True)
 
 
 @refused(1.0)
 def what_is_beside_in_another_transform_in_differentiated_code(x):
-    return tapec.hvp(square, has_aux=True)(x, x)
+    return tapec.jvp_fun(square, has_aux=True)(x, x)[1]
+
+
+@refused(1.0)
+def several_directions_in_differentiated_code(x):
+    return tapec.jvp_fun(square, directions=True)(x, np.ones(2))[1][0]
+
+
+@misuse
+def several_directions_of_a_complex_result():
+    tapec.jvp_fun(lambda x: x * 1j, directions=True)(1.0, np.ones(2))
+
+
+@refused(1.0)
+def nothing_beside_the_blocks_in_differentiated_code(x):
+    return tapec.jacobian(square, has_aux=True)(x)[0]
 
 
 @refused(1.0, has_aux=True)

@@ -221,6 +221,21 @@ def implicit_root_by_no_parameter():
 
 
 @misuse
+def implicit_root_with_another_linear_solve():
+    tapec.implicit_root(lambda x, a: x - a, square, linear="full")
+
+
+@misuse
+def loop_until_convergence_of_nothing():
+    tapec.converged(1.0)
+
+
+@misuse
+def loop_until_convergence_without_parameters():
+    tapec.converged(square)
+
+
+@misuse
 def fixed_point_of_nothing():
     tapec.fixed_point(1.0, square)
 

@@ -44,7 +44,7 @@ def test_program(program: Program):
     for size in program.sizes:
         args = program.arguments(size)
         same("njit", original(*clone(args)), program.f(*clone(args)))
-        stages = partial(check_stages, program.f, args) if size == program.sizes[0] else None
+        stages = partial(check_stages, program.f, args, compiled=bool(modes)) if size == program.sizes[0] else None
         check(program.f, args, program.wrt, original=original, compiled=modes, also=stages, gradient=made)
 
 

@@ -6,12 +6,11 @@ import cmath
 import linecache
 import math
 from itertools import count
+from random import Random
 
 import numba
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import tapec
 from tapec.frontend.calls.calls import dotted_name
@@ -205,28 +204,31 @@ def test_gradients_have_the_dtype_of_the_argument():
     assert isinstance(tapec.grad(lambda z: abs(z))(np.complex64(1j)), np.complex64)
 
 
-OPERATIONS = st.sampled_from(["{} + {}", "{} - {}", "{} * {}", "{} / (3.5 + {})", "np.exp(0.2 * {}) * {}"])
-LEAVES = st.sampled_from(["z", "w", "x", "2.0", "1j", "(0.5 - 1j)", "z.conjugate()", "abs(w)", "z.real", "(1j * x)"])
-TERMS = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.builds(lambda form, a, b: f"({form.format(a, b)})", OPERATIONS, inner, inner),
-        st.builds(lambda name, a: f"np.{name}(0.3 * {a} + z)", st.sampled_from(["sin", "cosh", "tanh"]), inner),
-        st.builds(lambda a, n: f"({a}) ** {n}", inner, st.integers(0, 3)),
-        st.builds(lambda a, b: f"({a} if x > 0.5 else {b})", inner, inner),
-    ),
-    max_leaves=8,
-)
+OPERATIONS = ("{} + {}", "{} - {}", "{} * {}", "{} / (3.5 + {})", "np.exp(0.2 * {}) * {}")
+LEAVES = ("z", "w", "x", "2.0", "1j", "(0.5 - 1j)", "z.conjugate()", "abs(w)", "z.real", "(1j * x)")
 
 
-# the same examples in every run: a test that draws anew fails by chance
-SETTINGS = {"deadline": None, "derandomize": True, "database": None, "suppress_health_check": list(HealthCheck)}
+def random_term(rng, size):
+    """An expression of `z`, `w` and `x`, with so many of them and of numbers."""
+    if size == 1:
+        return rng.choice(LEAVES)
+    kind = rng.choice(("operation", "operation", "function", "power", "choice"))
+    if kind == "function":
+        return f"np.{rng.choice(('sin', 'cosh', 'tanh'))}(0.3 * {random_term(rng, size - 1)} + z)"
+    if kind == "power":
+        return f"({random_term(rng, size - 1)}) ** {rng.randrange(4)}"
+    left = rng.randint(1, size - 1)
+    first, second = random_term(rng, left), random_term(rng, size - left)
+    if kind == "choice":
+        return f"({first} if x > 0.5 else {second})"
+    return f"({rng.choice(OPERATIONS).format(first, second)})"
 
 
 @pytest.mark.slow
-@settings(max_examples=12, **SETTINGS)
-@given(TERMS, TERMS)
-def test_random_programs(term, update):
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed):
+    rng = Random(seed)
+    term, update = (random_term(rng, rng.randint(1, 8)) for _ in range(2))
     iteration = f"        s = 0.3 * s + {term}\n        w = 0.5 * ({update})\n"
     begin, end = "def f(z, w, x):\n    s = 0.0\n    for k in range(3):\n", "    return s * (1 + 0j), w * (1 + 0j)\n"
     f = from_text(begin + iteration + end)
@@ -234,10 +236,10 @@ def test_random_programs(term, update):
 
 
 @pytest.mark.slow
-@settings(max_examples=8, **SETTINGS)
-@given(TERMS)
-def test_random_array_expressions(term):
-    term = term.replace("abs(", "np.abs(").replace(" if x > 0.5 else ", " * 0.5 + ")
+@pytest.mark.parametrize("seed", range(8))
+def test_random_array_expressions(seed):
+    rng = Random(100 + seed)
+    term = random_term(rng, rng.randint(1, 8)).replace("abs(", "np.abs(").replace(" if x > 0.5 else ", " * 0.5 + ")
     f = from_text(f"def f(z, w, x):\n    return ({term}) * (z + 1)\n")
     z, w = np.array([0.6 + 0.3j, -0.2 + 0.9j]), np.array([-0.4 + 0.7j, 0.3 - 0.2j])
     check(f, (z, w, np.array([0.8, 0.3])), skip_kinks=True)

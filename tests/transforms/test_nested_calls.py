@@ -20,6 +20,12 @@ def inner(u, s):
     return (u * u * u).sum() * s
 
 
+def beside(found, rest):
+    return found.sum() * rest[0][1] * rest[1] + rest[2]
+
+
+SEVERAL = tapec.vjp_fun(inner, 1, directions=True)
+
 KINDS: dict[str, Callable[..., Any]] = {
     "grad": lambda x, s: tapec.grad(inner)(x, s)[0],
     "grad by a name": lambda x, s: tapec.grad(inner, "s")(x, s),
@@ -27,6 +33,9 @@ KINDS: dict[str, Callable[..., Any]] = {
     "grad by both": lambda x, s: tapec.grad(inner, (0, 1))(x, s)[1],
     "grad by one twice": lambda x, s: tapec.grad(inner, (0, -2, "s"))(x, s)[1].sum(),
     "more results": lambda x, s: tapec.value_and_grad(lambda u: (inner(u, s), u[0] * s), has_aux=True)(x)[0][1],
+    "jacobian and more": lambda x, s: beside(*tapec.jacobian(lambda u: (u * u * s, (u, 2, s)), has_aux=True)(x)),
+    "hessian and more": lambda x, s: beside(*tapec.hessian(lambda u: (inner(u, s), (u, 2, s)), has_aux=True)(x)),
+    "hvp and more": lambda x, s: beside(*tapec.hvp(lambda u: (inner(u, s), (u, 2, s)), has_aux=True)(x, x)),
     "jacobian": lambda x, s: tapec.jacobian(lambda u: u * u * s)(x)[0, 0],
     "hessian": lambda x, s: tapec.hessian(inner)(x, s)[0, 0],
     "hvp": lambda x, s: tapec.hvp(inner)(x, s, x)[0],
@@ -57,7 +66,9 @@ REFUSED: list[tuple[Callable[..., Any], type[TapecError], str]] = [
     (lambda x, s: tapec.hvp(inner)()[0], UnsupportedSyntax, "needs its vector"),
     (lambda x, s: tapec.vjp_fun(inner)()[0], TypeMismatch, "takes its cotangent"),
     (lambda x, s: tapec.grad(inner, nothing=0)(x, s)[0], UnsupportedSyntax, "no option `nothing`"),
-    (lambda x, s: tapec.jacobian(inner, has_aux=True)(x, s)[0], UnsupportedSyntax, "`has_aux` of `jacobian`"),
+    (lambda x, s: tapec.jvp_fun(inner, has_aux=True)(x, s, x)[1], UnsupportedSyntax, "`has_aux` of `jvp`"),
+    (lambda x, s: tapec.jvp_fun(inner, directions=True)(x, s, x)[1], UnsupportedSyntax, "several directions"),
+    (lambda x, s: SEVERAL(x, s, np.ones(2))[1][0], UnsupportedSyntax, "several directions"),
     (lambda x, s: tapec.grad(inner, has_aux=s > 0)(x, s)[0], UnsupportedSyntax, "`has_aux` of `grad`"),
     (lambda x, s: tapec.grad(inner, int(s))(x, s), UnsupportedSyntax, "wrt must be known"),
 ]

@@ -20,7 +20,7 @@ from numba.core import codegen, compiler, ir, typed_passes, types, untyped_passe
 from numba.core.compiler_machinery import register_pass
 from numba.np.ufunc.dufunc import DUFunc
 
-from tapec.backend.numba_internals import direct_calls
+from tapec.backend.numba_internals import argument_classes, direct_calls
 from tapec.backend.numba_internals.lean_lowering import Lower
 from tapec.backend.numba_internals.operator_types import remembered
 from tapec.backend.numba_internals.single_assignments import SingleAssignments, known_lives
@@ -104,6 +104,17 @@ class Lowering(typed_passes.NativeLowering):
         return bool(super().run_pass(state))
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class ParallelLowering(typed_passes.NativeParforLowering):
+    """Numba's pass for functions with loops that run on threads."""
+
+    _name = "tapec_parallel_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return argument_classes.ParallelLower
+
+
 _REPLACED = {
     untyped_passes.InlineClosureLikes: InlineClosures,
     untyped_passes.ReconstructSSA: SingleAssignments,
@@ -116,22 +127,30 @@ _REPLACED = {
 def flags(options: Options) -> dict[str, Any]:
     """What to call `numba.njit` with for a generated function."""
     if options.threads:
-        return options.flags
+        return {**options.flags, "pipeline_class": ParallelCompiler}
     return {**options.flags, "pipeline_class": Compiler, "no_cfunc_wrapper": True}
 
 
-class Compiler(compiler.CompilerBase):  # type: ignore[misc, unused-ignore]
-    """What `numba.njit` takes as `pipeline_class`."""
+class ParallelCompiler(compiler.CompilerBase):  # type: ignore[misc, unused-ignore]
+    """What `numba.njit` takes as `pipeline_class` for a function with loops that run on threads."""
+
+    replaced: dict[Any, Any] = {typed_passes.NativeParforLowering: ParallelLowering}
+
+    def define_pipelines(self) -> list[Any]:
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.passes = [(self.replaced.get(kind, kind), about) for kind, about in passes.passes]
+        passes.finalize()
+        return [passes]
+
+
+class Compiler(ParallelCompiler):
+    """The same for all other functions."""
+
+    replaced = _REPLACED
 
     def compile_extra(self, func: Any) -> Any:
         with uncollected(), known_lives():
             return super().compile_extra(func)
-
-    def define_pipelines(self) -> list[Any]:
-        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(_REPLACED.get(kind, kind), about) for kind, about in passes.passes]
-        passes.finalize()
-        return [passes]
 
 
 @compiling

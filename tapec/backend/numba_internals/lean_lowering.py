@@ -20,17 +20,18 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from numba.core import cgutils, lowering
+from numba.core import cgutils
 from numba.core import types as nt
 from numba.np import arrayobj
 
+from tapec.backend.numba_internals import argument_classes
 from tapec.backend.numba_internals.dead_zeros import drop_zeros
 
 # beyond this one, Numba asks the C library
 _LARGEST_EXPONENT = 2**16
 
 
-class Lower(lowering.Lower):  # type: ignore[misc, unused-ignore]
+class Lower(argument_classes.LookingLower):
     """Numba's lowering of a typed function, with forms of ours."""
 
     def lower_normal_function(self, fndesc: Any) -> None:

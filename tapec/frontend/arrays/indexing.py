@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +23,7 @@ from tapec.frontend.arrays.subscripts import (
     view,
     viewed,
 )
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
@@ -405,8 +404,7 @@ def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return index
     if owner.obj is np.r_ or owner.obj is np.c_:
         return _joined(ev, index, owner.obj is np.c_, node)
-    method = inspect.getattr_static(type(owner.obj), "__getitem__", None)
-    if isinstance(method, types.FunctionType):
+    if (method := special_method(ev, owner.obj, "__getitem__")) is not None:
         return ev.call_object(method, [owner, index], {}, node)
     key: Any = index.obj if isinstance(index, Static) else static_int(index)
     if ev.live is not None:

@@ -10,7 +10,7 @@ function, an object that knows how to be lowered, or a Python function, whose bo
 | functions that call themselves, and their results | `recursion.py` |
 | how deep calls are inlined | `inlining.py` |
 | decorators above inner functions, `njit(f)` inside a function | `decorators.py` |
-| `functools.cache`, `lru_cache` | `cached_functions.py` |
+| `functools.cache`, `lru_cache`; `singledispatch`, which is refused | `cached_functions.py` |
 | C callbacks, `@overload` | `numba_calls.py` |
 | `@vectorize` | `numba_vectorize.py` |
 """

@@ -1,7 +1,10 @@
-"""Functions under `functools.cache` and `lru_cache`.
+"""Functions under `functools.cache` and `lru_cache`; those under `singledispatch` are refused.
 
-Such a function gives what it computed at an earlier call, so its value may be older than the program.  It is
+A cached function gives what it computed at an earlier call, so its value may be older than the program.  It is
 read as a constant: what it is given is known, and it reads nothing that may carry a derivative.
+
+Which function a dispatching one calls depends on the class of an argument, and compiled code has types: an item of an
+array, say, is a number of NumPy's in Python, and the same as any other there.
 """
 
 from __future__ import annotations
@@ -17,6 +20,11 @@ from tapec.frontend.structures.merging import leaves
 from tapec.syntax.core import Name, reads, walk, writes
 
 _CACHED = type(functools.cache(len))
+# the functions that dispatch, by the code that they share
+_DISPATCHING = {
+    functools.singledispatch(lambda x: x).__code__,  # type: ignore[attr-defined]
+    functools.singledispatchmethod(lambda x: x).__get__(None).__code__,
+}
 
 
 def is_cached(obj: Any) -> bool:
@@ -43,6 +51,18 @@ def call_cached(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if block is ev.root:
         ev.cached[key] = result
     return result
+
+
+def refuse_dispatching(ev: Evaluator, obj: Any, node: Any) -> None:
+    """Refuse a function, or method, under `functools.singledispatch`."""
+    if getattr(obj, "__code__", None) in _DISPATCHING:
+        ev.fail(
+            UnsupportedFunction,
+            f"cannot differentiate a call to `{obj.__name__}`, a function under functools.singledispatch",
+            node,
+            reason="which function it calls depends on the class of its argument, and compiled code has types",
+            hint="call the function that is registered for the class, or ask by `isinstance` which one it is",
+        )
 
 
 def _is_plain(value: Value) -> bool:

@@ -17,8 +17,9 @@ from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend.arrays.array_primitives import primitive
 from tapec.frontend.arrays.copies_of_views import COPIES, copy_of_view
 from tapec.frontend.calls import numba_calls, numba_vectorize
-from tapec.frontend.calls.cached_functions import call_cached, is_cached
+from tapec.frontend.calls.cached_functions import call_cached, is_cached, refuse_dispatching
 from tapec.frontend.calls.inlining import call_closure, call_function, plain
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
     Complex,
@@ -130,11 +131,14 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
 
 def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python object that is known: a rule, a library function or source."""
+    if (getattr(obj, "__module__", None) or "").startswith("tapec"):
+        argument_checks.check_own(ev, obj, args, kwargs, node)
     # objects that know how to be lowered: derivatives, tapes, custom gradients
     own = lowering_of(obj)
     if own is not None:
         lowered: Value = own(ev, args, kwargs, node)
         return lowered
+    refuse_dispatching(ev, obj, node)
     if ev.live is not None and (found := ev.live.call(obj, args, kwargs, node)) is not None:
         return found
     if any(coroutines.one_by_one(ev, arg) for arg in args) and undecorated(obj) is None:
@@ -235,8 +239,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     under = numba_vectorize.function_of(obj)
     if under is not None:
         return numba_vectorize.call(ev, obj, under, args, kwargs, node)
-    method = inspect.getattr_static(type(obj), "__call__", None)
-    if isinstance(method, types.FunctionType) and not type(obj).__module__.startswith("numba."):
+    of_numba = type(obj).__module__.startswith("numba.")
+    method = None if of_numba else special_method(ev, obj, "__call__")
+    if method is not None:
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
     initialise = inspect.getattr_static(obj, "__init__", None) if isinstance(obj, type) else None
     if ev.live is None and isinstance(initialise, types.FunctionType):

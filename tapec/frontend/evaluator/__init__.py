@@ -16,4 +16,5 @@ what an expression can evaluate to: a name of core (`Sym`), a lazy elementwise e
 | `if` and loops whose blocks still grow | `unfinished_blocks.py` |
 | what a tape's block asks of the running program | `running_program.py` |
 | arguments of handlers: dtypes, shapes, optional ones | `handler_arguments.py` |
+| methods that Python looks up in an object's class, such as `__getitem__` | `class_methods.py` |
 """

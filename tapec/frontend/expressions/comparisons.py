@@ -10,6 +10,7 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
     Caught,
@@ -123,6 +124,9 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
                 not isinstance(side.obj, _UNEQUAL) or not _is_plain(other)
             ):
                 ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
+        for side in (left, right):
+            if isinstance(side, Static):
+                special_method(ev, side.obj, "__eq__")
         equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)
         if ev.live is not None and isinstance(left, Static) and isinstance(right, Static):
             ev.live.same(left, right)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import types
 from collections.abc import Iterator
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.arrays import indexing
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.values import (
@@ -272,8 +271,8 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
         case Static(obj=str() | tuple() | list() | dict() | range() as obj):
             return number(len(obj))
     own = ev.live.operator("__len__", [value], node) if ev.live is not None else None
-    method = inspect.getattr_static(type(value.obj), "__len__", None) if isinstance(value, Static) else None
-    if own is None and isinstance(method, types.FunctionType):
+    method = special_method(ev, value.obj, "__len__") if isinstance(value, Static) else None
+    if own is None and method is not None:
         own = ev.call_object(method, [value], {}, node)
     if own is not None:
         return ev.scalar(own, node)

@@ -10,6 +10,7 @@ import cmath
 import functools
 import inspect
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -147,6 +148,26 @@ def check_needed(ev: Evaluator, function: Callable[..., Any], name: str, args: A
     missing = [key for key in _needed(function)[len(args) :] if key not in kwargs]
     if missing:
         ev.fail(TypeMismatch, f"`{name}` needs a value for `{missing[0]}`", node)
+
+
+def check_own(ev: Evaluator, function: Any, args: Args, kwargs: Kwargs, node: Any) -> None:
+    """Refuse a call of a public function of ours that Python would refuse: with arguments too many, or given twice."""
+    signature = _own(function)
+    if signature is None:
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        ev.fail(TypeMismatch, f"`{function.__name__}` cannot be called so: {error}", node)
+
+
+def _own(function: Any) -> inspect.Signature | None:
+    """The signature of a public function of ours; None for others."""
+    package = sys.modules.get("tapec")
+    public = vars(package or object).get(getattr(function, "__name__", ""))
+    if public is None or public is not function or isinstance(public, type):
+        return None
+    return inspect.signature(public)
 
 
 @functools.cache

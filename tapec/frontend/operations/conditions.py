@@ -8,6 +8,7 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch
+from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
@@ -44,6 +45,10 @@ def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
             own = ev.live.operator(method, [value], node)
             if own is not None:
                 return truth(ev, own, node)
+    if isinstance(value, Static):
+        for name in ("__bool__", "__len__"):
+            if (asked := special_method(ev, value.obj, name)) is not None:
+                return truth(ev, ev.call_object(asked, [value], {}, node), node)
     match value:
         case MaybeNone(value=inner, present=there):
             return ev.op("and", Sym(there, BOOL), truth(ev, inner, node))

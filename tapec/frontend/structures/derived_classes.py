@@ -42,7 +42,7 @@ _UNASKED = frozenset(
 )
 # classes of Python's own whose objects behave as those of their bases where both have a meaning
 _ALIKE = frozenset({collections.Counter})
-_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a `class` statement, or as if by one
+HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a `class` statement, or as if by one
 
 
 def check(value: Any, what: str) -> None:
@@ -59,6 +59,11 @@ def check(value: Any, what: str) -> None:
             reason=f"its objects are compiled as those of `{base.__name__}`, for which that has a meaning of its own",
             hint=_hint(base),
         )
+
+
+def check_argument(value: Any, name: str) -> None:
+    """Refuse an argument of such a class, or what it holds: compiled code asks (`argument_classes.py`)."""
+    check(value, f"`{name}`")
 
 
 def redefines(value: Any) -> str | None:
@@ -85,7 +90,7 @@ def redefined(cls: Any) -> str | None:
 def _defined(cls: Any) -> Iterator[tuple[str, Any]]:
     """What Python code defines between a class and its base."""
     for one in cls.__mro__:
-        if not one.__flags__ & _HEAP or one in _ALIKE:
+        if not one.__flags__ & HEAP or one in _ALIKE:
             return
         if vars(enum).get(one.__name__) is not one:
             yield from vars(one).items()
@@ -94,5 +99,5 @@ def _defined(cls: Any) -> Iterator[tuple[str, Any]]:
 @functools.lru_cache(maxsize=512)
 def _methods(cls: Any) -> frozenset[str]:
     """The methods of the built-in class that a class is derived from."""
-    base = next(one for one in cls.__mro__ if not one.__flags__ & _HEAP)
+    base = next(one for one in cls.__mro__ if not one.__flags__ & HEAP)
     return frozenset(dir(base)) - _UNASKED

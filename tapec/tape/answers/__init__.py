@@ -12,4 +12,5 @@
 | the same question again, answered by generated code | `known_answers.py` |
 | gradients of tables as `IndexedSlices`, of rows that the frontend has noted at subscripts | `row_gradients.py` |
 | `GradientTape.explain`: why a gradient is None | `explain_none.py` |
+| the same of one that is zero or not finite | `explain_numbers.py` |
 """

@@ -1,4 +1,7 @@
-"""Why a gradient is None: the statement that cuts the path from source to target, in words."""
+"""Why a gradient is None: the statement that cuts the path from source to target, in words.
+
+Of one that is connected, what its numbers are: `explain_numbers.py`.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.tape.answers.explain_numbers import explain_numbers
 from tapec.tape.answers.gradients import request_of
 from tapec.tape.answers.object_names import atoms_of
 from tapec.tape.answers.targets_and_sources import sources_of, targets_of
@@ -58,11 +62,13 @@ def explain(recording: Recording, target: Any, source: Any) -> str:
     if not starts:
         return f"not connected: the block does not use the source{_integer(plan, recording, source)}"
     request, end = request_of(plan, tuple(ends), (starts,)), ends[0]
+    graph = _Graph(plan)
     if connections(request)[0]:
+        path = frozenset(graph.reach(set(starts), graph.forward) & graph.reach(set(ends), graph.backward))
+        said = explain_numbers(recording, target, source, tuple(ends), path, graph.key)
         made = filter(None, plan.compiled.values())
         ran = "compiled" if any(one.jitted is not None for one in made) else "as Python"
-        return f"connected: a path of derivatives leads from the source to the target; the derivative ran {ran}"
-    graph = _Graph(plan)
+        return f"connected: a path of derivatives leads from the source to the target; the derivative ran {ran}{said}"
     watched = set(plan.region.watched)
     if isinstance(source, Variable) and not watched & set(starts):
         return "not connected: the variable is not watched" + graph.first_use(starts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
+from tapec.frontend.evaluator.evaluator import Prepare
 from tapec.optimise import prepare
 from tapec.syntax.core import Block, Name
 from tapec.syntax.types import Array, Scalar
@@ -203,18 +204,27 @@ def _program(
 
 def _derived(plan: TapePlan, request: GradientRequest, objects: Sequence[Any]) -> CompiledDerivative:
     check_parts(request)
+    fast = None
+    if plan.options.fast:
+        fast = partial(_derivative, request, prepare, packable(plan.leaves, objects))
+    return _printed(plan, _derivative(request), request.sources, fast)
+
+
+def _derivative(
+    request: GradientRequest, prepare: Prepare | None = None, packs: Collection[str] = ()
+) -> DerivedProgram:
     try:
-        fast = plan.options.fast
-        made = derive(request, prepare if fast else None, packs=packable(plan.leaves, objects) if fast else ())
+        return derive(request, prepare, packs=packs)
     except LoweringError:
         raise
     except TapecError as error:
         raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-    return _printed(plan, made, request.sources)
 
 
-def _printed(plan: TapePlan, made: DerivedProgram, sources: _Sources = ()) -> CompiledDerivative:
-    return compiled(made, plan.constants, plan.callees, plan.options, sources)
+def _printed(
+    plan: TapePlan, made: DerivedProgram, sources: _Sources = (), fast: Callable[[], DerivedProgram] | None = None
+) -> CompiledDerivative:
+    return compiled(made, plan.constants, plan.callees, plan.options, sources, fast)
 
 
 def request_of(plan: TapePlan, targets: tuple[str, ...], sources: _Sources) -> GradientRequest:

@@ -8,6 +8,7 @@ answer is one call of the compiled derivative, and straight code around it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from tapec_runtime.variables import Variable
 
 if TYPE_CHECKING:
     from tapec.tape.answers.recording import Recording
+    from tapec.tape.plan.tape_plan import TapePlan
 
 # what an answer gives for another question
 ANOTHER = object()
@@ -54,12 +56,21 @@ def learn(recording: Recording, target: Any, sources: Any, jit: bool | None) -> 
         plan.unknown += 1
         return
     program = made.call.program
-    run = program.interpreted if jit is False else program.jitted
-    if run is None and program.is_long:
+    run = program.without_jit if jit is False else program.jitted
+    waits = run is None and program.waits
+    if waits:
         run = program.python_first
     if run is not None:
+        answer = made.function(run)
         # the latest first: it is the one most likely to be asked again
-        plan.answers = (made.function(run), *plan.answers)
+        plan.answers = (answer, *plan.answers)
+        if waits:
+            program.followers.append(partial(_forget, plan, answer))
+
+
+def _forget(plan: TapePlan, answer: Any) -> None:
+    """Let go of an answer, since machine code will give the next one."""
+    plan.answers = tuple(one for one in plan.answers if one is not answer)
 
 
 class _AnswerText:

@@ -113,6 +113,13 @@ class DerivedProgram:
         own = {place for places in self.adjoints for place in places or ()}
         return len(self.function.results) - (len(own) if self.packing is None else self.packing.results)
 
+    def is_called_as(self, other: DerivedProgram) -> bool:
+        """Whether it takes the same inputs as another one, and gives its results in the same places."""
+        mine, others = (
+            (one.inputs, one.zeros, len(one.seeds), one.adjoints, one.first) for one in (self, other)
+        )
+        return mine == others
+
 
 def derive(
     request: GradientRequest, prepare: Prepare | None = None, again: bool = False, packs: Collection[str] = ()

@@ -6,7 +6,8 @@ import itertools
 import linecache
 import math
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numba
@@ -14,12 +15,13 @@ import numpy as np
 
 import tapec_runtime
 from tapec.backend import printer
+from tapec.backend.array_text import whole_arrays
 from tapec.backend.callee_text import callees_text, kernels_text
 from tapec.backend.jit import compile_function
 from tapec.backend.kernels import with_kernels
 from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
-from tapec.optimise import tidy
+from tapec.optimise import simple, tidy
 from tapec.options import Options
 from tapec.syntax.core import Const, For, Function, Loop, walk
 from tapec.syntax.custom_rule import opaque_functions
@@ -33,71 +35,138 @@ SMALL = 64
 # statements from which compilation takes many seconds; such a program runs as Python as long as that costs less
 _LONG = 300
 _SMALL_IF_LONG = 2048
-_SECONDS_PER_STATEMENT = 0.01
+SECONDS_PER_STATEMENT = 0.01
 _serial = itertools.count(1)
 
 
-@dataclass
-class CompiledDerivative:
-    """A derivative as text; run as Python once if it is small, compiled when it is used again.
+@dataclass(frozen=True)
+class _Printed:
+    """A derivative made fast, as text.
 
     small    whether its loops make a few iterations
     length   the number of its statements
-    spent    seconds for which a long one has run as Python
     """
 
     derivative: DerivedProgram
     program: Program
     small: bool
     length: int
+
+
+@dataclass
+class CompiledDerivative:
+    """A derivative that runs as Python at first, and is compiled where that pays.
+
+    derivative  as it was derived; `make` makes it fast, with the same inputs and results
+    arrays      its text over whole arrays, if it has one that does not run long
+    patience    seconds for which that runs before it is compiled: what compilation takes
+    spent       seconds for which it has run as Python
+    followers   called when it has been compiled
+    """
+
+    derivative: DerivedProgram
+    make: Callable[[], _Printed]
+    constants: dict[str, Any]
+    arrays: str = ""
+    patience: float = 0.0
     sources: tuple[tuple[str, ...], ...] = ()
     uses: int = 0
     spent: float = 0.0
+    made: _Printed | None = None
+    over_arrays: Any = None
     python: Any = None
     jitted: Any = None
+    followers: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def printed(self) -> _Printed:
+        """What is compiled."""
+        return self._made_fast() if self.made is None else self.made
+
+    @compiling
+    def _made_fast(self) -> _Printed:
+        """The derivative made fast, by the first who asks."""
+        if self.made is None:
+            self.made = self.make()
+        return self.made
 
     @property
     def is_long(self) -> bool:
         """Whether compilation takes seconds, for statements that as Python run in a millisecond."""
-        return self.length > _LONG
+        return self.printed.length > _LONG
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is used often before it is compiled."""
+        return self.jitted is None and (bool(self.arrays) or self.is_long)
 
     def __call__(self, arguments: list[Any], jit: bool | None) -> tuple[Any, ...]:
         if self.jitted is not None and jit is not False:
             return _several(self.jitted(*arguments))
         self.uses += 1
-        # an integer may be an iteration count
-        sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
-        again = self.spent > self.length * _SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
-        if jit or (jit is None and (again or not self.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL))):
+        over_arrays = bool(self.arrays) and (jit is False or (jit is None and self.spent <= self.patience))
+        if not over_arrays and (jit or (jit is None and self._pays(arguments))):
             return _several(self.machine_code()(*arguments))
         start = time.perf_counter()
         try:
-            return _several(self.interpreted(*arguments))
-        except ArithmeticError:
-            # Python raises where compiled code gives infinity
-            if jit is False:
+            return _several(self.as_python(*arguments))
+        except (ArithmeticError, MemoryError) as error:
+            # Python raises where compiled code gives infinity, and whole arrays may be too large
+            if jit is False and isinstance(error, ArithmeticError):
                 raise
+            if jit is False:
+                return _several(self.interpreted(*arguments))
             return self(arguments, True)
         finally:
             self.spent += time.perf_counter() - start
+
+    def _pays(self, arguments: list[Any]) -> bool:
+        """Whether machine code is worth its time for numbers one by one."""
+        # an integer may be an iteration count
+        sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
+        printed = self.printed
+        again = self.spent > printed.length * SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
+        return again or bool(self.arrays) or not printed.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL)
 
     @compiling
     def machine_code(self) -> Any:
         """The derivative, compiled by the first who asks."""
         if self.jitted is None:
-            self.jitted = taking_inputs(self.derivative, compile_function(self.program))
+            printed = self.printed
+            self.jitted = taking_inputs(printed.derivative, compile_function(printed.program))
+            for follow in self.followers:
+                follow()
+            self.followers.clear()
         return self.jitted
 
     def python_first(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python until it has been used often."""
         return self(list(arguments), None)
 
+    def without_jit(self, *arguments: Any) -> Any:
+        """What the derivative returns, run as Python however long it takes."""
+        return self(list(arguments), False)
+
+    def as_python(self, *arguments: Any) -> Any:
+        """What the derivative returns, run as Python: over whole arrays, if it has such a text."""
+        if not self.arrays:
+            return self.interpreted(*arguments)
+        if self.over_arrays is None:
+            self.over_arrays = loaded(free_name("gradient", self.constants, ()), self.arrays, self.constants)
+        return _as_numba(self.over_arrays, arguments)
+
     def interpreted(self, *arguments: Any) -> Any:
-        """What the derivative returns, run as Python."""
+        """What the derivative returns, run as Python, number by number."""
         if self.python is None:
-            self.python = taking_inputs(self.derivative, as_python(self.program))
-        with np.errstate(all="ignore"):
-            return self.python(*[np.float64(a) if type(a) is float else a for a in arguments])
+            printed = self.printed
+            self.python = taking_inputs(printed.derivative, as_python(printed.program))
+        return _as_numba(self.python, arguments)
+
+
+def _as_numba(run: Any, arguments: Sequence[Any]) -> Any:
+    """What a function of Python's returns for numbers that behave as Numba's do."""
+    with np.errstate(all="ignore"):
+        return run(*[np.float64(a) if type(a) is float else a for a in arguments])
 
 
 def _several(results: Any) -> tuple[Any, ...]:
@@ -115,8 +184,33 @@ def compiled(
     callees: tuple[Function, ...],
     options: Options,
     sources: tuple[tuple[str, ...], ...] = (),
+    fast: Callable[[], DerivedProgram] | None = None,
 ) -> CompiledDerivative:
-    """Print a derivative."""
+    """A derivative that is to run.
+
+    fast  makes it such that it is fast when it is compiled
+    """
+
+    def printed() -> _Printed:
+        made = derivative if fast is None else fast()
+        return _printed(made if made.is_called_as(derivative) else derivative, constants, callees, options)
+
+    made = CompiledDerivative(derivative, printed, constants, sources=sources)
+    function = derivative.function
+    fits = options.fast and not options.debug and not jit_is_off() and not callees
+    if fits and not opaque_functions(function.body):
+        function = simple(replace(function, name=free_name("gradient", constants, ())), frozenset(constants))
+        found = whole_arrays(function)
+        if found.iterations is not None and found.iterations <= SMALL:
+            made.arrays = found.text
+            made.patience = SECONDS_PER_STATEMENT * sum(1 for _ in walk(function.body))
+    return made
+
+
+def _printed(
+    derivative: DerivedProgram, constants: dict[str, Any], callees: tuple[Function, ...], options: Options
+) -> _Printed:
+    """A derivative as text that Numba compiles."""
     name = free_name("gradient", constants, callees)
     function = Function(name, derivative.function.params, derivative.function.body, derivative.function.types)
     if derivative.packing is not None:
@@ -133,7 +227,7 @@ def compiled(
     names = tuple(kernel.name for kernel in kernels)
     program = replace(program, prelude="\n\n".join(filter(None, parts)), kernels=names)
     small = not callees and all(_short(loop, length > _LONG) for loop in loops)
-    return CompiledDerivative(derivative, program, small, length, sources)
+    return _Printed(derivative, program, small, length)
 
 
 def free_name(name: str, constants: dict[str, Any], callees: tuple[Function, ...]) -> str:
@@ -159,14 +253,18 @@ def _short(loop: Any, deep: bool) -> bool:
 
 def as_python(program: Program) -> Any:
     """The function of a program's text, run by Python."""
-    file = f"<tapec {program.name} {next(_serial)} as Python>"
-    text = program.text
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    modules = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime}
     called = {name: one.python for name, one in opaque_functions(program.core.body).items()}
-    namespace: dict[str, Any] = {**modules, **program.namespace, **called}
-    exec(compile(text, file, "exec"), namespace)
+    run = loaded(program.name, program.text, {**program.namespace, **called})
     if not jit_is_off():
         # one use is not worth a compilation
-        namespace.update({name: namespace[name].py_func for name in program.kernels})
-    return namespace[program.name]
+        run.__globals__.update({name: run.__globals__[name].py_func for name in program.kernels})
+    return run
+
+
+def loaded(name: str, text: str, bindings: dict[str, Any]) -> Any:
+    """The function of this name that a text defines, where tracebacks find its lines."""
+    file = f"<tapec {name} {next(_serial)} as Python>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace: dict[str, Any] = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime, **bindings}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace[name]

@@ -6,6 +6,7 @@ import collections
 import enum
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -167,3 +168,54 @@ def test_a_class_is_asked_at_every_call():
     assert df(2.0, 3) == df(2.0, Plain(3)) == 3.0
     with pytest.raises(UnsupportedType, match="`Unit`"):
         df(2.0, Unit(3))
+
+
+class Double(np.float64):
+    def __mul__(self, other):
+        return 7.0 * other
+
+
+Both = collections.namedtuple("Both", ["first", "second"])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("parallel", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_class_is_asked_after_other_functions_have_met_it(parallel: bool):
+    """Numba's C code has one table of what it has met, for all functions."""
+
+    @numba.njit
+    def meets(value):
+        return value
+
+    for value in (Dual(1.0), (1.0, Dual(1.0)), Both(1.0, Dual(1.0)), ((1.0, 2.0), Dual(2.0)), (Unit(1), 2.0)):
+        meets(value)
+
+    def scaled(x, p):
+        return x * p
+
+    def items(x, p):
+        return x * p[0] * p[1]
+
+    def nested(x, p):
+        return x * p[0][1] * p[1]
+
+    df, dg, dh = (tapec.grad(f, parallel=parallel) for f in (scaled, items, nested))
+    for other in (3.0, Length(3.0), np.float64(3.0)):
+        assert df(2.0, other) == dg(2.0, (1.0, other)) == dg(2.0, Both(1.0, other)) == 3.0
+        assert dh(2.0, ((0.0, other), 1.0)) == 3.0
+    assert dg(2.0, (3, 1.0)) == dg(2.0, (Plain(3), 1.0)) == 3.0
+    for own in (Dual(3.0), Double(3.0)):
+        for call in (
+            lambda: df(2.0, own),
+            lambda: df(own, 2.0),
+            lambda: dg(2.0, (1.0, own)),
+            lambda: dg(2.0, Both(own, 1.0)),
+            lambda: dh(2.0, ((0.0, 1.0), own)),
+            lambda: dh(2.0, ((0.0, own), 1.0)),
+        ):
+            with pytest.raises(UnsupportedType, match=f"`[px]` is of the class `{type(own).__name__}`"):
+                call()
+    with pytest.raises(UnsupportedType, match="`Unit`"):
+        dg(2.0, (Unit(3), 1.0))
+    with pytest.raises(UnsupportedType, match="`Cyclic`"):
+        dh(2.0, (Cyclic((1.0, 2.0)), 1.0))

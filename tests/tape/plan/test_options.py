@@ -23,7 +23,7 @@ def program_of(**options):
         y = np.sum(np.exp(X) * X)
     plan = tape._record.plan
     gradient = tape.gradient(y, X)
-    (program,) = [one.program.text for key, one in plan.compiled.items() if key[-1] == "gradient"]
+    (program,) = [one.printed.program.text for key, one in plan.compiled.items() if key[-1] == "gradient"]
     return program, gradient
 
 

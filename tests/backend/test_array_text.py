@@ -1,0 +1,312 @@
+"""Programs over whole arrays: what they compute, what they look like, and which loops stay."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pytest
+
+from tapec.backend.array_text import whole_arrays
+from tapec.tape.run.compiled_derivative import loaded
+from tests.optimise.comparison import run
+from tests.optimise.reading import read
+
+HEAD = "def f(A, B, a, a2, n, x, c):\n    nr = A.shape[0]\n    nc = A.shape[1]\n"
+
+
+def program(body: str) -> str:
+    return HEAD + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+
+
+def arguments(rows: int, columns: int) -> tuple:
+    rng = np.random.default_rng(rows)
+    shapes = (rows, columns), (columns, rows + 1), (rows,), (columns + 2,)
+    return (*(rng.normal(size=shape) for shape in shapes), rows, 0.7, True)
+
+
+# the iterations of Python's that are left, None for those of a loop of unknown length; and the program
+PROGRAMS = {
+    "a sum of products": (0, """
+        y = 0.0
+        for i in range(nr):
+            for j in range(nc):
+                u = A[i, j]
+                v = u * x
+                z = y + v
+                y = z
+        return y
+        """),
+    "sums of rows and columns": (0, """
+        a3 = np.zeros(nr)
+        a4 = np.zeros(nc)
+        nl = nr - 1
+        for i in range(nl, -1, -1):
+            for j in range(nc):
+                u = A[i, j]
+                a3[i] += u
+                a4[j] += u
+        return a3, a4
+        """),
+    "a matrix product": (0, """
+        C = np.zeros((nr, nr))
+        for i in range(nr):
+            for j in range(nr):
+                y = 0.0
+                for k in range(nc):
+                    u = A[i, k]
+                    v = B[k, j]
+                    w = u * v
+                    z = y + w
+                    y = z
+                C[i, j] = y
+        return C
+        """),
+    "what does not depend on a loop is added once for each iteration": (0, """
+        a3 = np.zeros(nr)
+        y = 0.0
+        for i in range(nr):
+            u = a[i]
+            for j in range(nc):
+                a3[i] += u
+                z = y + u
+                y = z
+        return a3, y
+        """),
+    "a number is taken before it is cleared": (0, """
+        a3 = np.zeros(nr)
+        nl = nr - 1
+        for i in range(nl, -1, -1):
+            u = a[i]
+            a[i] = 0.0
+            a3[i] += u
+        return a, a3
+        """),
+    "branches": (0, """
+        a3 = np.zeros(nr)
+        for i in range(nr):
+            u = a[i]
+            c2 = u > 0.0
+            if c2:
+                v = u * x
+            else:
+                v = 0.0
+            c3 = u > x
+            if c3:
+                a3[i] += v
+            a3[i] += u
+        return a3
+        """),
+    "a branch that all take": (0, """
+        a3 = np.zeros(nr)
+        for i in range(nr):
+            u = a[i]
+            if c:
+                a3[i] += u
+        return a3
+        """),
+    "shifted rows": (0, """
+        a3 = np.empty(nc)
+        for j in range(nc):
+            i = j + 2
+            u = a2[i]
+            v = a2[j]
+            w = u - v
+            a3[j] = w
+        return a3
+        """),
+    "an array of each iteration": (0, """
+        a4 = np.zeros(nr)
+        for i in range(nr):
+            a3 = np.empty(nc)
+            for j in range(nc):
+                u = A[i, j]
+                v = np.exp(u)
+                a3[j] = v
+            nl = nc - 1
+            for k in range(nl, -1, -1):
+                w = a3[k]
+                a4[i] += w
+        return a4
+        """),
+    "turned axes": (0, """
+        C = np.empty((nc, nr))
+        for i in range(nr):
+            for j in range(nc):
+                u = A[i, j]
+                C[j, i] = u
+        return C
+        """),
+    "a diagonal": (0, """
+        y = 0.0
+        for i in range(nr):
+            u = B[i, i]
+            z = y + u
+            y = z
+        return y
+        """),
+    "the largest": (0, """
+        a3 = np.empty(nr)
+        for i in range(nr):
+            y = -1.0
+            for j in range(nc):
+                u = A[i, j]
+                z = np.maximum(y, u)
+                y = z
+            a3[i] = y
+        return a3
+        """),
+    "the position as a number": (0, """
+        a3 = np.empty(nr)
+        for i in range(nr):
+            u = i * 0.5
+            v = u * x
+            a3[i] = v
+        return a3
+        """),
+    "elements that are added to in any order": (0, """
+        a3 = np.zeros(nr + nc)
+        for i in range(nr):
+            for j in range(nc):
+                k = i + j
+                u = A[i, j]
+                a3[k] += u
+        return a3
+        """),
+    "one after the other inside": (3, """
+        a3 = np.empty(nr)
+        for i in range(nr):
+            y = a[i]
+            for j in range(3):
+                z = y * y
+                y = z
+            a3[i] = y
+        return a3
+        """),
+    "one after the other outside": (3, """
+        for k in range(3):
+            for i in range(nr):
+                u = a[i]
+                v = u * x
+                a[i] = v
+        return a
+        """),
+    "a recurrence": (None, """
+        for i in range(1, nr):
+            k = i - 1
+            u = a[k]
+            v = u * x
+            a[i] = v
+        return a
+        """),
+    "one element for all": (None, """
+        a3 = np.zeros(1)
+        for i in range(nr):
+            u = a[i]
+            a3[0] = u
+        return a3
+        """),
+    "what an iteration hands on is used": (None, """
+        y = 0.0
+        a3 = np.empty(nr)
+        for i in range(nr):
+            u = a[i]
+            z = y + u
+            y = z
+            a3[i] = y
+        return a3
+        """),
+    "the last element stands for the one before the first": (None, """
+        nl = nr + 1
+        for i in range(nl):
+            k = i - 1
+            u = a[k]
+            v = u * x
+            a[k] = v
+        return a
+        """),
+    "elements in a branch": (None, """
+        a3 = np.zeros(nr)
+        for i in range(nr):
+            c2 = i > 0
+            if c2:
+                k = i - 1
+                u = a[k]
+                a3[i] += u
+        return a3
+        """),
+}  # fmt: skip
+
+# of programs that do not take every size
+SIZES = {"a diagonal": ((3, 5),), "the last element stands for the one before the first": ((4, 3), (1, 1))}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numbers_are_those_of_the_loops(name):
+    iterations, body = PROGRAMS[name]
+    core = read(program(body))
+    made = whole_arrays(core)
+    assert made.iterations == iterations, made.text
+    over_arrays = loaded("f", made.text, {})
+    for rows, columns in SIZES.get(name, ((4, 3), (1, 1), (0, 2))):
+        wanted = run(core, arguments(rows, columns))
+        found = over_arrays(*arguments(rows, columns))
+        found = found if isinstance(found, tuple) else (found,)
+        for one, other in zip(found, wanted, strict=False):
+            assert np.shape(one) == np.shape(other), made.text
+            np.testing.assert_allclose(one, other, rtol=1e-13, err_msg=made.text)
+
+
+def test_a_nest_is_a_few_statements():
+    core = read("""
+    def f(A, a):
+        n = A.shape[0]
+        n2 = A.shape[1]
+        B = np.empty((n, n2))
+        for i in range(n):
+            for j in range(n2):
+                u = A[i, j]
+                v = a[i]
+                w = u * v
+                B[i, j] = w
+        return B
+    """)
+    wanted = """
+    def f(A, a):
+        n = A.shape[0]
+        n2 = A.shape[1]
+        B = np.empty((n, n2))
+        u = A[:n, :n2]
+        v = a[:n, None]
+        w = u * v
+        B[:n, :n2] = w
+        del u, v, w
+        return B
+    """
+    assert whole_arrays(core).text == textwrap.dedent(wanted).lstrip()
+
+
+def test_an_array_that_the_program_does_not_have_may_not_be_large():
+    _, body = PROGRAMS["a matrix product"]
+    over_arrays = loaded("f", whole_arrays(read(program(body))).text, {})
+    large = np.zeros((200, 200))
+    with pytest.raises(MemoryError):
+        over_arrays(large, large, large[0], large[0], 200, 0.0, True)
+
+
+def test_an_error_in_a_loop_is_raised():
+    _, body = 0, """
+        for i in range(nr):
+            u = a[i]
+            c2 = u < 0.0
+            if c2:
+                raise ValueError("below zero")
+        return x
+        """
+    made = whole_arrays(read(program(body)))
+    assert made.iterations == 0
+    over_arrays = loaded("f", made.text, {})
+    A = np.ones((2, 2))
+    assert over_arrays(A, A, A[0], A[0], 2, 3.0, True) == 3.0
+    with pytest.raises(ValueError):  # noqa: PT011  the text is none of core form
+        over_arrays(A, A, -A[0], A[0], 2, 3.0, True)
