@@ -35,7 +35,9 @@ FEW = {np.float64: (-1000, -530, 530, 1000), np.float32: (-120, -60, 60, 120)}
 @pytest.mark.parametrize("row", sampled(MENDED, 4))
 @pytest.mark.parametrize("dtype", EXPONENTS, ids=["double", "single"])
 def test_what_was_wrong_follows_its_law(row: str, dtype: type):
-    assert not any(_findings(row, dtype, EXPONENTS[dtype][2:]))
+    # next to the largest numbers a norm of negative order has an infinite derivative
+    found = [one for one in _findings(row, dtype, EXPONENTS[dtype][2:]) if one is not None]
+    assert not any(one.is_wrong or one.exponent < EXPONENTS[dtype][-1] for one in found)
 
 
 @pytest.mark.slow
