@@ -16,6 +16,7 @@
 | which integers are never negative or never equal; which floats have a lower bound | `integers.py`, `lower_bounds.py` |
 | whether subscripts are in range | `index_ranges.py` |
 | whether inequalities of integers can hold together | `inequalities.py` |
+| numbers that may be left out of the result | `masked_values.py` |
 | arrays that iterations make or exchange | `carried_arrays.py`, `buffer_rotation.py` |
 | arrays that are copied into larger ones when they are full | `array_growth.py` |
 | names that stand for arrays of several extents | `varying_extents.py` |

@@ -108,7 +108,7 @@ def _is_sum_of_squares(value: Expr, known: set[str]) -> bool:
             return True
         case Op(fn="**", args=(Name(), Const(value=2 | 2.0))) | Op(fn="np.square"):
             return True
-        case Op(fn="+", args=(first, second)):
+        case Op(fn="+" | "known", args=(first, second)):
             return within(first) and within(second)
         case Op(fn="*", args=(Const(value=float() | int() as number), second)) if number > 0:
             return within(second)

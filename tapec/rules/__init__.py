@@ -29,7 +29,8 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | picking, inserting, storing | `arrays_select.py`, `arrays_index.py` |
 | sums, means, extremes; without nan | `arrays_reduce.py`, `arrays_nan.py` |
 | medians and quantiles; sorting, sets, histograms | `arrays_quantile.py`, `arrays_order.py` |
-| products of vectors, norms, interpolation, covariance | `arrays_product.py` |
+| products of vectors, interpolation | `arrays_product.py` |
+| norms; variances, deviations, covariance | `arrays_norms.py`, `arrays_variance.py` |
 | `einsum`, stacks of matrices, windows; polynomials | `arrays_tensor.py`, `arrays_polynomial.py` |
 | functions applied to lanes and axes; random draws | `arrays_apply.py`, `arrays_random.py` |
 | results without derivative | `arrays_inert.py` |

@@ -78,7 +78,7 @@ def nanprod(a, axis=None, *, keepdims=False):
     return by_lane(_product_of_numbers, a, axis, keepdims, accumulator(a.dtype))
 
 
-def _mean_of_numbers(a, before, inner, after):
+def mean_of_numbers(a, before, inner, after):
     total = float_type(a.dtype)(0)
     count = 0
     for k in np.ndindex(inner):
@@ -91,40 +91,13 @@ def _mean_of_numbers(a, before, inner, after):
 
 def nanmean(a, axis=None, *, keepdims=False):
     """Mean of the elements that are not nan."""
-    return by_lane(_mean_of_numbers, a, axis, keepdims, float_type(a.dtype))
-
-
-def nanvar(a, axis=None, *, ddof=0, keepdims=False):
-    """Variance of the elements that are not nan; nan if there are no more than `ddof`."""
-
-    def spread(a, before, inner, after):
-        centre = _mean_of_numbers(a, before, inner, after)
-        total = float_type(a.dtype)(0)
-        count = 0
-        for k in np.ndindex(inner):
-            x = a[before + k + after]
-            if x == x:
-                total += (x - centre) * (x - centre)
-                count += 1
-        if count <= ddof:
-            total = float_type(a.dtype)(np.nan)
-            count = ddof + 1
-        return total / (count - ddof)
-
-    return by_lane(spread, a, axis, keepdims, float_type(a.dtype))
-
-
-def nanstd(a, axis=None, *, ddof=0, keepdims=False):
-    """Standard deviation of the elements that are not nan."""
-    return np.sqrt(nanvar(a, axis, ddof=ddof, keepdims=keepdims))
+    return by_lane(mean_of_numbers, a, axis, keepdims, float_type(a.dtype))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "nansum": nansum,
     "nanprod": nanprod,
     "nanmean": nanmean,
-    "nanvar": nanvar,
-    "nanstd": nanstd,
     "nanmax": nanmax,
     "nanmin": nanmin,
     "nancumsum": nancumsum,

@@ -1,4 +1,4 @@
-"""Products of vectors, norms, filters, differences, interpolation and statistics of pairs."""
+"""Products of vectors, filters, differences and interpolation."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ from typing import Any
 
 import numpy as np
 
-import tapec_runtime
 from tapec.rules.arrays_common import (
     AXES,
     axes_of,
-    by_lane,
     common_dtype,
     flat,
     float_type,
-    kept,
-    known,
-    stop_gradient,
     within,
 )
-from tapec.rules.arrays_reduce import mean
-from tapec.rules.arrays_shape import atleast_2d, broadcast_shapes, concatenate
+from tapec.rules.arrays_shape import broadcast_shapes, concatenate
 
 
 def matmul(x1, x2):
@@ -118,183 +112,6 @@ def cross2d(a, b):
     if a.shape[-1] != 2 or b.shape[-1] != 2:
         raise ValueError("incompatible dimensions for 2D cross product: they must be 2")
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-
-
-def _length(a, before, inner, after):
-    total = a.dtype.type(0)
-    for k in np.ndindex(inner):
-        x = a[before + k + after]
-        total += x * x
-    # where the powers of the sum that derivatives need are in the range of its type
-    low, high = (np.float32(1e-24), np.float32(1e24)) if a.dtype == np.float32 else (1e-200, 1e200)
-    near = low < total and total < high
-    scale = a.dtype.type(1) if near else _scale(a, before, inner, after)
-    size = total if near else _scaled_squares(a, scale, before, inner, after)
-    # one sum has the derivative of both
-    size = known(size, _scaled_squares(a, scale, before, inner, after))
-    if size > 0:
-        length = np.sqrt(size) / scale
-        # second derivatives need the square of the scale: what has none is added, so that they are no finite numbers
-        return length if near else length + known(size - size, size) ** 1.5
-    # at 0 the square root has no derivative; 0 is the middle of what the norm may have there; there is no second one
-    return known(total, size) ** 1.5
-
-
-def _scaled_squares(a, scale, before, inner, after):
-    total = a.dtype.type(0)
-    for k in np.ndindex(inner):
-        x = a[before + k + after] * scale
-        total += x * x
-    return total
-
-
-def _scale(a, before, inner, after):
-    """What brings the largest number of a lane next to 1, or as far as a number of its type can."""
-    low, high = (np.float32(2.0**-120), np.float32(2.0**120)) if a.dtype == np.float32 else (2.0**-1000, 2.0**1000)
-    largest = low
-    for k in np.ndindex(inner):
-        largest = max(largest, stop_gradient(np.abs(a[before + k + after])))
-    return a.dtype.type(1) / min(largest, high)
-
-
-def _least_scale(a, before, inner, after):
-    """What brings the smallest number of a lane that is not 0 next to 1, or as far as a number of its type can."""
-    low, high = (np.float32(2.0**-120), np.float32(2.0**120)) if a.dtype == np.float32 else (2.0**-1000, 2.0**1000)
-    least = high
-    for k in np.ndindex(inner):
-        size = stop_gradient(np.abs(a[before + k + after]))
-        least = min(least, size) if size > 0 else least
-    return a.dtype.type(1) / max(least, low)
-
-
-def _root_of_powers(order):
-    """The norm of an order other than 0, 1, 2 and infinity."""
-
-    def of_lane(a, before, inner, after):
-        # the numbers that count most are next to 1, so that all powers of them are in the range of their type
-        power = a.dtype.type(order)
-        scale = _scale(a, before, inner, after) if order > 0 else _least_scale(a, before, inner, after)
-        total = a.dtype.type(0)
-        for k in np.ndindex(inner):
-            total += np.power(np.abs(a[before + k + after]) * scale, power)
-        return np.power(total, a.dtype.type(1) / power) / scale
-
-    return of_lane
-
-
-def _absolute_sum(a, before, inner, after):
-    total = a.dtype.type(0)
-    for k in np.ndindex(inner):
-        total += np.abs(a[before + k + after])
-    return total
-
-
-def _vector_norm(x, ord, axis, keepdims):
-    if ord is None or ord == 2:
-        return by_lane(_length, x, axis, keepdims, x.dtype)
-    if ord == 1:
-        return by_lane(_absolute_sum, x, axis, keepdims, x.dtype)
-    if ord == np.inf:
-        return np.max(np.abs(x), axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return np.min(np.abs(x), axis, keepdims=keepdims)
-    if ord == 0:
-        return np.sum(np.where(x != 0, x.dtype.type(1), x.dtype.type(0)), axis, keepdims=keepdims)
-    return by_lane(_root_of_powers(ord), x, axis, keepdims, x.dtype)
-
-
-def _largest_singular_value(x):
-    """The square root of the largest eigenvalue of the smaller product with itself."""
-    scale = np.max(stop_gradient(np.abs(x))) if x.size > 0 else x.dtype.type(0)
-    if scale == 0:
-        return scale
-    # squares of what is next to 1 are in the range of the type
-    x = x / scale
-    product = np.dot(x.T, x) if x.shape[1] <= x.shape[0] else np.dot(x, x.T)
-    squares, _ = np.linalg.eigh(product)
-    return np.sqrt(squares[-1]) * scale
-
-
-def _matrix_norm(x, ord):
-    """Norms of matrices along the last two axes, but for Frobenius'."""
-    if isinstance(ord, str):
-        if ord != "nuc":
-            raise ValueError("Invalid norm order for matrices.")
-        return _singular(x, np.sum)
-    if ord == 1:
-        return np.max(np.sum(np.abs(x), -2), -1)
-    if ord == -1:
-        return np.min(np.sum(np.abs(x), -2), -1)
-    if ord == np.inf:
-        return np.max(np.sum(np.abs(x), -1), -1)
-    if ord == -np.inf:
-        return np.min(np.sum(np.abs(x), -1), -1)
-    if ord == 2:
-        return _singular(x, _first_of)
-    if ord == -2:
-        return _singular(x, _last_of)
-    raise ValueError("Invalid norm order for matrices.")
-
-
-def _first_of(s):
-    return s[0]
-
-
-def _last_of(s):
-    return s[s.size - 1]
-
-
-def _singular(x, function):
-    """A function of the singular values of each matrix."""
-    if x.ndim == 2:
-        _, s, _ = tapec_runtime.thin_svd(x)
-        return function(s)
-    out = np.empty(x.shape[:-2], x.dtype)
-    for i in np.ndindex(x.shape[:-2]):
-        _, s, _ = tapec_runtime.thin_svd(x[i])
-        out[i] = function(s)
-    return out
-
-
-def norm(x, ord=None, axis=None, *, keepdims=False):
-    """Norm of a vector (any order), of a matrix (any kind), or of vectors or matrices along axes.
-
-    The Euclidean norm has derivative 0 at 0.  Its second derivatives are finite for norms of 1e-100 to 1e100 (1e-12 to
-    1e12 in single precision).
-    """
-    x = np.asarray(x)
-    if x.dtype.kind != "f":
-        x = x.astype(np.float64)
-    places = axis
-    if axis is None:
-        if ord is None:
-            return by_lane(_length, x, None, keepdims, x.dtype)
-        places = AXES[: x.ndim] if x.ndim > 1 else 0
-    if isinstance(places, tuple) and len(places) == 1:
-        return _vector_norm(x, ord, places[0], keepdims)
-    if not isinstance(places, tuple):
-        return _vector_norm(x, ord, places, keepdims)
-    if len(places) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    if ord is None or (isinstance(ord, str) and ord == "fro" or ord == "f"):
-        return by_lane(_length, x, places, keepdims, x.dtype)
-    rows = within(places[0], x.ndim)
-    columns = within(places[1], x.ndim)
-    if rows == columns:
-        raise ValueError("Duplicate axes given.")
-    if x.ndim == 2 and rows == 0 and not isinstance(ord, str) and ord == 2:
-        return kept(_largest_singular_value(x), 2, keepdims)
-    found = _matrix_norm(np.moveaxis(x, (rows, columns), (-2, -1)), ord)
-    if keepdims:
-        return np.expand_dims(np.asarray(found), (rows, columns))
-    return found
-
-
-def norm_of_sizes(sizes, ord=None, axis=None, *, keepdims=False):
-    """Norm of complex numbers, given the size of each."""
-    if sizes.ndim == 2 and axis is None and ord is not None and not isinstance(ord, str) and ord == 2:
-        raise ValueError("this norm of a complex matrix needs singular values, which have no derivative yet")
-    return norm(sizes, ord, axis, keepdims=keepdims)
 
 
 def _full(a, v):
@@ -571,80 +388,6 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     return out
 
 
-def _variables(m, rowvar):
-    a = atleast_2d(np.asarray(m))
-    if not rowvar and np.ndim(m) > 1:
-        return a.T
-    return a
-
-
-def _covariance(rows, ddof):
-    n = rows.shape[1]
-    centred = rows - np.reshape(mean(rows, 1), (rows.shape[0], 1))
-    out = np.empty((rows.shape[0], rows.shape[0]), np.float64)
-    for i in range(rows.shape[0]):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(n):
-                total += centred[i, k] * centred[j, k]
-            out[i, j] = total / max(n - ddof, 0)
-            out[j, i] = out[i, j]
-    return out
-
-
-def _weighted_covariance(rows, ddof, fweights, aweights):
-    """The covariance of observations that count as often as the one weights say, and as much as the others do."""
-    weights = np.ones(rows.shape[1])
-    if fweights is not None:
-        counts = np.asarray(fweights)
-        if counts.size != rows.shape[1] or np.any(counts < 0):
-            raise ValueError("fweights are one integer for each observation, none of them negative")
-        weights = weights * counts
-    if aweights is not None:
-        sizes = np.asarray(aweights)
-        if sizes.size != rows.shape[1] or np.any(sizes < 0):
-            raise ValueError("aweights are one number for each observation, none of them negative")
-        weights = weights * sizes
-    total = np.sum(weights)
-    if aweights is None or ddof == 0:
-        factor = total - ddof
-    else:
-        factor = total - ddof * np.sum(weights * aweights) / total
-    centre = np.sum(rows * weights, 1) / total
-    centred = rows - np.reshape(centre, (rows.shape[0], 1))
-    return np.dot(centred * weights, centred.T) / (factor if factor > 0 else 0.0 * factor)
-
-
-def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    """Covariance matrix of variables in rows; of one 1-D variable, its variance as a 0-d array."""
-    rows = _variables(m, rowvar)
-    if y is not None:
-        rows = concatenate((rows, _variables(y, rowvar)))
-    if dtype is not None:
-        rows = rows.astype(dtype)
-    if ddof is None:
-        ddof = 0 if bias else 1
-    if fweights is None and aweights is None:
-        result = _covariance(rows, ddof)
-    else:
-        result = _weighted_covariance(rows, ddof, fweights, aweights)
-    if np.ndim(m) < 2 and y is None:
-        return np.asarray(result[0, 0])
-    return result
-
-
-def corrcoef(x, y=None, rowvar=True):
-    """Correlation coefficients of variables in rows."""
-    rows = _variables(x, rowvar)
-    if y is not None:
-        rows = concatenate((rows, _variables(y, rowvar)))
-    result = _covariance(rows, 0)
-    if np.ndim(x) < 2 and y is None:
-        return result[0, 0] / result[0, 0]
-    deviation = np.sqrt(np.diag(result))
-    return result / outer(deviation, deviation)
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": matmul,
     "vdot": vdot,
@@ -662,6 +405,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vecmat": vecmat,
     "unwrap": unwrap,
     "interp": interp,
-    "cov": cov,
-    "corrcoef": corrcoef,
 }

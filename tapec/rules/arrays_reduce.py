@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tapec.rules.arrays_common import (
-    AXES,
     accumulator,
     axes_of,
     by_lane,
@@ -96,36 +95,6 @@ def mean(a, axis=None, dtype=None, *, keepdims=False, where=None):
         return _total(a, axis, float_type(a.dtype), keepdims) / _count(a, axis)
     total = _total(_chosen(a, where, 0), axis, float_type(a.dtype), keepdims)
     return total / _chosen_count(a, axis, where, keepdims)
-
-
-def var(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
-    """Variance: the mean square of the deviations from the mean; `correction` is another name of `ddof`."""
-    if isinstance(a, (tuple, list)):
-        a = np.asarray(a)
-    if dtype is not None:
-        a = a.astype(dtype)
-    if correction is not None:
-        if ddof != 0:
-            raise ValueError("ddof and correction can't be provided simultaneously.")
-        ddof = correction
-    kind = float_type(a.dtype)
-    if mean is not None:
-        centre = mean
-    else:
-        centre = _mean(a, None, where=where) if axis is None else _mean(a, axis, keepdims=True, where=where)
-    if where is None:
-        return _total(np.square(a - centre), axis, kind, keepdims) / (_count(a, axis) - ddof)
-    squares = _chosen(np.square(a - centre), where, 0)
-    return _total(squares, axis, kind, keepdims) / (_chosen_count(a, axis, where, keepdims) - ddof)
-
-
-# the parameter of this name is what the caller knows already
-_mean = mean
-
-
-def std(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
-    """Standard deviation; the derivative is not finite where the deviation is 0."""
-    return np.sqrt(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction))
 
 
 def _product(a, before, inner, after):
@@ -237,39 +206,6 @@ def ptp(a, axis=None, *, keepdims=False):
     """Largest less smallest element."""
     a = np.asarray(a)
     return max_(a, axis, keepdims=keepdims) - min_(a, axis, keepdims=keepdims)
-
-
-def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
-    """Weighted mean; along axes, the weights may have those axes alone."""
-    a = np.asarray(a)
-    if weights is None:
-        found = mean(a, axis, keepdims=keepdims)
-        if returned:
-            return found, found * 0 + _count(a, axis)
-        return found
-    wide = np.asarray(weights)
-    places = axes_of(axis, a.ndim)
-    if wide.ndim != a.ndim:
-        if axis is None:
-            raise TypeError("axis must be specified when shapes of a and weights differ")
-        shape: tuple[Any, ...] = ()
-        used = 0
-        for k in AXES[: a.ndim]:
-            shape = shape + ((wide.shape[used],) if k in places else (1,))
-            used = used + 1 if k in places else used
-        wide = np.reshape(wide, shape)
-    for k in AXES[: a.ndim]:
-        if (k in places or wide.ndim == np.ndim(weights)) and a.shape[k] != wide.shape[k]:
-            raise ValueError("a and weights must have the same shape")
-    total = sum_(a * wide, axis, keepdims=keepdims)
-    scale = sum_(wide, axis, keepdims=keepdims)
-    if wide.ndim != np.ndim(weights):
-        scale = scale + 0 * total
-    if np.any(scale == 0):
-        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-    if returned:
-        return total / scale, scale
-    return total / scale
 
 
 def _running(a, axis, step, kind):
@@ -396,15 +332,12 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": sum_,
     "mean": mean,
-    "var": var,
-    "std": std,
     "prod": prod,
     "max": max_,
     "amax": max_,
     "min": min_,
     "amin": min_,
     "ptp": ptp,
-    "average": average,
     "cumsum": cumsum,
     "cumprod": cumprod,
     "cumulative_sum": cumulative_sum,
@@ -416,8 +349,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 METHODS: dict[str, Callable[..., Any]] = {
     "sum": sum_,
     "mean": mean,
-    "var": var,
-    "std": std,
     "prod": prod,
     "max": max_,
     "min": min_,

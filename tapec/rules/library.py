@@ -29,6 +29,7 @@ from tapec.rules import (
     arrays_index,
     arrays_inert,
     arrays_nan,
+    arrays_norms,
     arrays_order,
     arrays_polynomial,
     arrays_product,
@@ -38,6 +39,7 @@ from tapec.rules import (
     arrays_select,
     arrays_shape,
     arrays_split,
+    arrays_variance,
     linalg_calls,
     scalars,
     scipy_functions,
@@ -73,6 +75,7 @@ _FUNCTIONS = _join(
     arrays_nan.FUNCTIONS,
     arrays_order.FUNCTIONS,
     arrays_polynomial.FUNCTIONS,
+    arrays_norms.FUNCTIONS,
     arrays_product.FUNCTIONS,
     arrays_quantile.FUNCTIONS,
     arrays_random.FUNCTIONS,
@@ -80,6 +83,7 @@ _FUNCTIONS = _join(
     arrays_select.FUNCTIONS,
     arrays_shape.FUNCTIONS,
     arrays_split.FUNCTIONS,
+    arrays_variance.FUNCTIONS,
     linalg_calls.FUNCTIONS,
 )
 
@@ -111,7 +115,12 @@ FORMS: Mapping[str, Callable[..., Any]] = MappingProxyType(arrays_inert.FORMS | 
 STACKS: Mapping[str, Callable[..., Any]] = MappingProxyType(linalg_calls.STACKS)
 
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    _join(*(home.METHODS for home in (arrays_index, arrays_order, arrays_reduce, arrays_select, arrays_shape)))
+    _join(
+        *(
+            home.METHODS
+            for home in (arrays_index, arrays_order, arrays_reduce, arrays_select, arrays_shape, arrays_variance)
+        )
+    )
 )
 
 _REASONS = {

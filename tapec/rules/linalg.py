@@ -24,6 +24,7 @@ import numpy as np
 
 import tapec_runtime
 from tapec.rules.arrays_common import common_dtype
+from tapec.rules.arrays_norms import unit_of
 from tapec.rules.factorised_systems import (
     factorised_adjoint,
     factorised_lower_adjoint,
@@ -170,17 +171,39 @@ def _cofactors(a):
     return out
 
 
+def _is_in_range(y, a):
+    """Whether the determinant of a matrix has all its digits, so that its derivative is a multiple of it."""
+    size = abs(y)
+    return np.finfo(a.dtype).tiny < size and size < np.inf
+
+
+def _scaled_cofactors(a):
+    """The same of a matrix whose determinant is 0 or out of the range of its type."""
+    largest = a.dtype.type(0)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            largest = max(largest, abs(a[i, j]))
+    if largest == 0 or largest == np.inf:
+        return _cofactors(a)
+    unit = a / largest
+    y = a.dtype.type(np.linalg.det(unit))
+    out = y * np.linalg.inv(unit).T if y != 0 else _cofactors(unit)
+    for _ in range(a.shape[0] - 1):
+        out = out * largest
+    return out
+
+
 def det_tangent(y, a, a_dot):
-    if y == 0:
-        return np.sum(_cofactors(a) * a_dot)
-    return y * _relative_change(a, a_dot)
+    if _is_in_range(y, a):
+        return y * _relative_change(a, a_dot)
+    return np.sum(_scaled_cofactors(a) * a_dot)
 
 
 def det_adjoint(y, a, y_bar, a_bar):
-    if y == 0:
-        a_bar += y_bar * _cofactors(a)
-    else:
+    if _is_in_range(y, a):
         _add_inverse(a, y_bar * y, a_bar)
+    else:
+        a_bar += y_bar * _scaled_cofactors(a)
 
 
 def slogdet_tangent(y, a, a_dot):
@@ -297,8 +320,11 @@ def pinv_tangent(y, a, a_dot):
         rows[k, k] += 1
     for k in range(a.shape[1]):
         columns[k, k] += 1
-    left = np.dot(np.dot(y, y.T), np.dot(a_dot.T, rows))
-    right = np.dot(np.dot(columns, a_dot.T), np.dot(y.T, y))
+    size = unit_of(y)
+    unit = y / size
+    seed = a_dot.T * size
+    left = np.dot(np.dot(unit, unit.T), np.dot(seed, rows)) * size
+    right = np.dot(np.dot(columns, seed), np.dot(unit.T, unit)) * size
     return left + right - np.dot(np.dot(y, a_dot), y)
 
 
@@ -318,8 +344,11 @@ def pinv_adjoint(y, a, y_bar, a_bar):
         rows[k, k] += 1
     for k in range(a.shape[1]):
         columns[k, k] += 1
-    a_bar += np.dot(rows, np.dot(y_bar.T, np.dot(y, y.T)))
-    a_bar += np.dot(np.dot(y.T, y), np.dot(y_bar.T, columns))
+    size = unit_of(y)
+    unit = y / size
+    seed = y_bar.T * size
+    a_bar += np.dot(rows, np.dot(seed, np.dot(unit, unit.T))) * size
+    a_bar += np.dot(np.dot(unit.T, unit), np.dot(seed, columns)) * size
     a_bar -= np.dot(np.dot(y.T, y_bar), y.T)
 
 

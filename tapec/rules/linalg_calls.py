@@ -9,7 +9,8 @@ import numpy as np
 
 import tapec_runtime
 from tapec.rules.arrays_common import AXES, flat, float_type, lane_size, within
-from tapec.rules.arrays_product import cross, matmul, norm, outer, vecdot
+from tapec.rules.arrays_norms import norm
+from tapec.rules.arrays_product import cross, matmul, outer, vecdot
 from tapec.rules.arrays_select import diagonal, trace
 from tapec.rules.arrays_shape import broadcast_shapes, matrix_transpose
 from tapec.rules.least_squares import lstsq, pinv
@@ -319,7 +320,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg.matrix_power": matrix_power,
     "linalg.matrix_transpose": matrix_transpose,
     "linalg.multi_dot": multi_dot,
-    "linalg.norm": norm,
     "linalg.outer": linalg_outer,
     "linalg.qr": qr,
     "linalg.svd": svd,

@@ -51,7 +51,7 @@ def _simpson_even(lines, x, dx):
     second = h[..., 1::2]
     whole = first + second
     terms = (2.0 - second / first) * lines[..., : n - 2 : 2]
-    terms = terms + whole * whole / (first * second) * lines[..., 1 : n - 1 : 2]
+    terms = terms + (whole / first) * (whole / second) * lines[..., 1 : n - 1 : 2]
     terms = terms + (2.0 - first / second) * lines[..., 2:n:2]
     return np.sum(whole / 6.0 * terms, -1)
 
@@ -78,15 +78,15 @@ def simpson(y, x=None, *, dx=1.0, axis=-1):
     if places is None:
         before = dx * 1.0
         last = dx * 1.0
-        a = last * (2.0 * last + 3.0 * before) / (6.0 * (before + last))
-        b = last * (last + 3.0 * before) / (6.0 * before)
-        c = last**3 / (6.0 * before * (before + last))
+        a = last / 6.0 * ((2.0 * last + 3.0 * before) / (before + last))
+        b = last / 6.0 * (last / before + 3.0)
+        c = last / 6.0 * (last / before) * (last / (before + last))
         return whole + a * lines[..., n - 1] + b * lines[..., n - 2] - c * lines[..., n - 3]
     gap = places[..., n - 2] - places[..., n - 3]
     end = places[..., n - 1] - places[..., n - 2]
-    third = end * (2.0 * end + 3.0 * gap) / (6.0 * (gap + end)) * lines[..., n - 1]
-    second = end * (end + 3.0 * gap) / (6.0 * gap) * lines[..., n - 2]
-    return whole + third + second - end**3 / (6.0 * gap * (gap + end)) * lines[..., n - 3]
+    third = end / 6.0 * ((2.0 * end + 3.0 * gap) / (gap + end)) * lines[..., n - 1]
+    second = end / 6.0 * (end / gap + 3.0) * lines[..., n - 2]
+    return whole + third + second - end / 6.0 * (end / gap) * (end / (gap + end)) * lines[..., n - 3]
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapec.rules import linalg_calls
 from tapec.rules.arrays_common import flat, float_type
-from tapec.rules.arrays_product import norm as numpy_norm
+from tapec.rules.arrays_norms import norm as numpy_norm
 from tapec.rules.least_squares import lstsq as numpy_lstsq
 from tapec.rules.least_squares import pinv as numpy_pinv
 from tapec.rules.linalg_calls import svdvals

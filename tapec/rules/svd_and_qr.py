@@ -29,15 +29,24 @@ def over_gaps(w, m):
     return out
 
 
+def _relative(s):
+    """Singular values in units of the largest one, and that unit: squares of them are in the range of their type."""
+    unit = s.dtype.type(1)
+    if s.shape[0] > 0 and s[0] > 0:
+        unit = s[0]
+    return s / unit, unit
+
+
 def thin_svd_tangent(y, a, a_dot):
     u, s, vt = y
     inner = np.dot(np.dot(u.T, a_dot), vt.T)
     s_dot = np.empty(s.shape, s.dtype)
     for k in range(s.shape[0]):
         s_dot[k] = inner[k, k]
-    squares = s * s
-    left = over_gaps(squares, inner * s + s[:, None] * inner.T)
-    right = over_gaps(squares, s[:, None] * inner + inner.T * s)
+    r, unit = _relative(s)
+    inner = inner / unit
+    left = over_gaps(r * r, inner * r + r[:, None] * inner.T)
+    right = over_gaps(r * r, r[:, None] * inner + inner.T * r)
     u_dot = np.dot(u, left)
     if a.shape[0] > s.shape[0]:
         moved = np.dot(a_dot, vt.T)
@@ -53,18 +62,19 @@ def thin_svd_adjoint(y, a, y_bar, a_bar):
     u, s, vt = y
     u_bar, s_bar, vt_bar = y_bar
     count = s.shape[0]
+    r, unit = _relative(s)
     inner = np.zeros((count, count), s.dtype)
     if s_bar is not None:
         for k in range(count):
             inner[k, k] = s_bar[k]
     if u_bar is not None:
         turned = np.dot(u.T, u_bar)
-        inner += over_gaps(s * s, turned - turned.T) * s
+        inner += over_gaps(r * r, turned - turned.T) * r / unit
         if a.shape[0] > count:
             a_bar += np.dot((u_bar - np.dot(u, turned)) / s, vt)
     if vt_bar is not None:
         turned = np.dot(vt, vt_bar.T)
-        inner += s[:, None] * over_gaps(s * s, turned - turned.T)
+        inner += r[:, None] * over_gaps(r * r, turned - turned.T) / unit
         if a.shape[1] > count:
             a_bar += np.dot(u / s, vt_bar - np.dot(turned.T, vt))
     a_bar += np.dot(np.dot(u, inner), vt)

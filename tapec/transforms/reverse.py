@@ -55,6 +55,7 @@ from tapec.transforms.residual_requests import Asks
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
 from tapec.transforms.storage_plan import Slot
+from tapec.transforms.strong_zeros import Overflows
 from tapec.transforms.sweep import RevBlock, Sweep
 from tapec.transforms.undo import arrays_to_undo, only_reversed, remark_undo, with_old_values
 
@@ -239,6 +240,7 @@ class Reversal(Assembly):
         self.sweep.divide_once = self.fuse
         self.sweep.strong_zero, self.sweep.again = self.function.strong_zero, self.function.again
         self.sweep.squares = sums_of_squares(program)
+        self.sweep.overflows = Overflows(program, [value.id for value in last.values if isinstance(value, Name)])
         self.sweep.asked = self.asked
         swept = self.sweep.run(program.body, self.scopes.root)
         self.place_snapshots(program)

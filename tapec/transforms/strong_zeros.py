@@ -5,8 +5,11 @@ The name is Enzyme's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from tapec.analyses.masked_values import masked_values
 from tapec.rules.formula import SCIPY, simplify
-from tapec.syntax.core import Const, Expr, Name, Op, substitute, zero_of
+from tapec.syntax.core import Const, Expr, Function, Name, Op, substitute, zero_of
 from tapec.syntax.types import FLOAT64, Scalar
 
 POWERS = frozenset({"**", "np.power", "np.pow", "np.float_power", "math.pow"})
@@ -24,6 +27,25 @@ POLES = (
         }
     )
 )
+
+
+# operations that are infinite, as their partial derivatives are, where their operands are large
+OVERFLOWS = frozenset(
+    {
+        *("np.exp", "math.exp", "np.exp2", "math.exp2", "np.expm1", "math.expm1"),
+        *("np.sinh", "math.sinh", "np.cosh", "math.cosh"),
+    }
+)
+
+class Overflows:
+    """Where contributions may be products of an adjoint that is zero and of an exponential that overflows."""
+
+    def __init__(self, function: Function, results: Iterable[str]) -> None:
+        self.masked = masked_values(function, results)
+
+    def at(self, target: str, fn: str) -> bool:
+        """Whether an operation, the one that makes `target`, is such a place."""
+        return fn in OVERFLOWS and target in self.masked
 
 
 def may_be_infinite(fn: str, args: tuple[Expr, ...]) -> bool:

@@ -49,7 +49,7 @@ from tapec.transforms.reciprocals import with_reciprocals
 from tapec.transforms.residual_requests import Asks, Unhandable
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.shared_functions import share_functions
-from tapec.transforms.strong_zeros import may_be_infinite, zero_kept
+from tapec.transforms.strong_zeros import Overflows, may_be_infinite, zero_kept
 
 _ROOTS = frozenset({"np.sqrt", "math.sqrt"})
 
@@ -113,6 +113,7 @@ class Sweep:
         # whether the adjoints are differentiated in turn
         self.again = False
         self.squares: frozenset[str] = frozenset()
+        self.overflows: Overflows | None = None
         # by function whose values go on lists that it is handed
         self.asked: Mapping[str, Asks] = {}
         # the calls of those that are reversed, by id, and the shadows that their forward sweep takes
@@ -301,7 +302,8 @@ class Sweep:
 
         The root of a sum of squares contributes zero where that is zero.
         """
-        if not self.strong_zero or not may_be_infinite(fn, args):
+        infinite = may_be_infinite(fn, args) or (self.overflows is not None and self.overflows.at(result.id, fn))
+        if not self.strong_zero or not infinite:
             return contribution
         type_ = self.types[bar]
         assert isinstance(type_, Scalar)

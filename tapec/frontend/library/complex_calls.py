@@ -23,6 +23,7 @@ from tapec.frontend.operations.elementwise import elementwise
 from tapec.rules import (
     arrays_create,
     arrays_fourier,
+    arrays_norms,
     arrays_polynomial,
     arrays_product,
     arrays_reduce,
@@ -175,7 +176,7 @@ def _correlate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _norm(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     sizes = ev.materialise(elementwise(ev, "abs", (args[0],), node))
-    found: Value = ev.inline_library(arrays_product.norm_of_sizes, [sizes, *args[1:]], kwargs, node)
+    found: Value = ev.inline_library(arrays_norms.norm_of_sizes, [sizes, *args[1:]], kwargs, node)
     return found
 
 

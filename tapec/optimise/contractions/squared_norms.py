@@ -18,7 +18,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.optimise.name_origins import Fresh
-from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, map_blocks, walk, written_in
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    reads,
+    walk,
+    written_in,
+)
 from tapec.syntax.types import FLOAT64
 
 _LENGTHS = frozenset({"np.hypot", "math.hypot"})
@@ -40,9 +55,17 @@ class _Squares:
     def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
         self.defs: dict[str, list[Stmt]] = {param: [] for param in function.params}
+        # arrays that are read and written element by element alone, and what is written
+        self.stored: dict[str, list[Atom]] = {}
+        other = set(function.params)
         for stmt in walk(function.body):
             if isinstance(stmt, Assign):
                 self.defs.setdefault(stmt.target, []).append(stmt)
+            if isinstance(stmt, Store):
+                self.stored.setdefault(stmt.array, []).append(stmt.value)
+            elif not (isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ("load", "dim")):
+                other.update(reads(stmt))
+        self.stored = {name: values for name, values in self.stored.items() if name not in other}
 
     def block(self, block: Block) -> Block:
         """A block in which squares of lengths that it computes itself, from what has not changed since, are sums."""
@@ -73,21 +96,37 @@ class _Squares:
         return None
 
     def norm(self, first: Stmt, second: Stmt) -> tuple[str, Op] | None:
-        """The root of a norm, which is taken on one side, of numbers that are brought into the range of their type.
+        """The root of a norm or of a deviation, which one side takes of numbers that are in the range of their type.
 
-        On the other side it is 0: a power of the sum of squares (`known`: only library functions say that).
+        On the other side a norm is 0: the root of the sum of squares (`known`: only library functions say that).  A
+        deviation whose square is out of range has the derivative of the root of the mean square on both.
         """
         match first, second:
-            case Assign(target=target), Assign(target=other, value=Name() as way) if target == other:
+            case Assign(target=target, value=side), Assign(target=other, value=Name() as way) if target == other:
                 pass
             case _:
                 return None
+        match self.alone(side):
+            case Op(fn=fn, args=(Name(id=under) as square,)) if fn in _ROOTS and self.nonnegative(under):
+                if self.is_root(self.alone(way), square):
+                    return target, Op("np.sqrt", (square,))
         match self.alone(way):
-            case Op(fn="**", args=(zero, Const(value=1.5))):
+            case Op(fn=fn, args=(zero,)) if fn in _ROOTS:
                 match self.alone(zero):
                     case Op(fn="known", args=(Name(id=under) as total, _)) if self.nonnegative(under):
                         return target, Op("np.sqrt", (total,))
         return None
+
+    def is_root(self, value: Op | None, square: Name) -> bool:
+        """Whether a value is known, and has the derivative of `square` over twice itself."""
+        match value:
+            case Op(fn="known", args=(length, slope)):
+                match self.alone(slope):
+                    case Op(fn="+", args=(quotient, _)):
+                        match self.alone(quotient):
+                            case Op(fn="/", args=(half, by)) if by == length:
+                                return self.alone(half) == Op("*", (Const(0.5), square))
+        return False
 
     def alone(self, atom: object) -> Op | None:
         """The operation that a name is set by, if it is set once."""
@@ -111,6 +150,10 @@ class _Squares:
                 return number >= 0
             case Name(id=name):
                 return self.nonnegative(name, assumed)
+            case Op(fn="load", args=(Name(id=array), *_)):
+                fresh = self.alone(Name(array))
+                made = fresh is not None and fresh.fn in ("empty", "zeros")
+                return made and all(self.never_negative(one, assumed) for one in self.stored.get(array, (Const(-1),)))
             case Op(fn="*", args=(first, second)) if first == second:
                 return True
             case Op(fn="**" | "np.power", args=(_, Const(value=2 | 2.0))):
