@@ -296,7 +296,8 @@ def proofs(monkeypatch):
 def test_examples(f, proofs):
     found, full = jacobians(f, X.copy(), level=1 if (INDEPENDENT + DEPENDENT).index(f) % 8 else 2)
     wanted, apart = diagonal_blocks(full)
-    assert proofs == [f in INDEPENDENT] == [apart]
+    # of the program over whole arrays, and of the fast one where that cannot be
+    assert set(proofs) == {f in INDEPENDENT} == {apart}
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 

@@ -19,8 +19,6 @@ _HINT = "write `for k in tapec.checkpointed(range(n), slots=20):`"
 def checkpointed(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """The range itself, with the number of snapshots beside it."""
     given = dict(zip(("iterations", "slots"), args, strict=False)) | kwargs
-    if given.keys() != {"iterations", "slots"}:
-        ev.fail(UnsupportedSyntax, "tapec.checkpointed() takes a range and the number of slots", node, hint=_HINT)
     iterations = given["iterations"]
     if not isinstance(iterations, Iteration) or iterations.kind != "range":
         ev.fail(UnsupportedSyntax, f"cannot checkpoint {describe(iterations)}: a range is needed", node, hint=_HINT)

@@ -97,7 +97,8 @@ class _Single:
         self.fixed = frozenset((*function.params, *constants))
         self.used = set(self.fixed)
         self.made: list[str] = []
-        # what temporaries are copied to
+        # the block in the making that sets a name; what temporaries are copied to
+        self.home: dict[str, list[Stmt]] = {}
         self.copied_to: dict[str, str] = {}
         self.aliases = facts(function).aliases
         self.classes = {name: self.aliases.find(name) for name in self.types}
@@ -232,6 +233,7 @@ class _Single:
                 new_args = tuple(self.atom(a, env) for a in args)
                 self.available.changed(self.written[stmt.key].classes)
                 new = tuple(self.define(target) for target in targets)
+                self.home |= dict.fromkeys(new, out)
                 out.append(replace(stmt, targets=new, args=new_args))
                 env.update((old, Name(name)) for old, name in zip(targets, new, strict=True))
             case Return(values=values):
@@ -250,17 +252,28 @@ class _Single:
         elif isinstance(type_, Scalar):
             key = self.available.key(value)
             known = self.available.find(key)
-        if known is not None and self.type_of(known) == type_:
-            if isinstance(known, Name) and self.words.tells_more(stmt.target, known.id):
-                self.copied_to.setdefault(known.id, stmt.target)
+        if known is not None and self.type_of(known) == type_ and not self._names_it(stmt.target, known, out):
             env[stmt.target] = known
             return
         new = self.define(stmt.target)
+        self.home[new] = out
         self.definitions[new] = value
         env[stmt.target] = name = Name(new)
         if key is not None:
             self.available.put(key, name)
         out.append(stmt if new == stmt.target and value is stmt.value else Assign(new, value, stmt.span))
+
+    def _names_it(self, target: str, known: Atom, out: list[Stmt]) -> bool:
+        """Whether a copy stays since it gives a value a name that says more.
+
+        Where it stands in the block that sets the value, the value takes that name in its place.
+        """
+        if not isinstance(known, Name) or not self.words.tells_more(target, known.id):
+            return False
+        if self.home.get(known.id) is out:
+            self.copied_to.setdefault(known.id, target)
+            return False
+        return isinstance(self.types[known.id], Scalar) and self.words.is_users(target)
 
     def store(self, stmt: Store, env: Env, out: list[Stmt]) -> None:
         array = self.array(stmt.array, env)

@@ -99,9 +99,9 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             new = old
             old = now
             now = new_1
-        depth_1 = depth - 1
-        if iterations_saved[depth_1] != k:
-            depth_1 = depth
+        t = depth - 1
+        if iterations_saved[t] != k:
+            t = depth
         # for i in range(1, now.shape[0] - 1):
         for i in range(n - 2, 0, -1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
@@ -115,7 +115,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             old_bar_1[number_1] += adjoint
             new_bar[i] -= now_bar_i
             old_bar_1[i] += adjoint_1 + adjoint_1 + 2.0 * now_bar_i
-        depth = depth_1
+        depth = t
         old_bar_2 = old_bar_1
         old_bar_1 = new_bar
         new_bar = now_bar_1

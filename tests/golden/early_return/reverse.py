@@ -2,7 +2,6 @@
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -50,13 +49,12 @@ def early_return_value_and_grad(x):
     x_bar = np.zeros(n)
     # for i in range(x.size):
     for i in range(iterations - 1, -1, -1):
-        row = tapec_runtime.opaque(i)
-        difference = iterations_1_store[row] - 1
+        difference = iterations_1_store[i] - 1
         x_bar_sum = 0.0
-        leaving = exit_1_store[row] != 0
+        leaving = exit_1_store[i] != 0
         # for j in range(i):
-        for j in tapec_runtime.independent(range(difference, -1, -1)):
-            s = s_store[row, j]
+        for j in range(difference, -1, -1):
+            s = s_store[i, j]
             # if s > 1.0:
             if leaving:
                 # return s * s
@@ -65,9 +63,9 @@ def early_return_value_and_grad(x):
                 s_bar += adjoint
                 return_bar = 0.0
             # s += x[i] * x[j]
-            x_bar[j] += x[row] * s_bar
+            x_bar[j] += x[i] * s_bar
             x_bar_sum += x[j] * s_bar
             leaving = False
         if -1 < difference:
-            x_bar[row] += x_bar_sum
+            x_bar[i] += x_bar_sum
     return result, (x_bar,)

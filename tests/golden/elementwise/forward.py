@@ -13,38 +13,38 @@ import tapec_runtime
 def elementwise_jvp(x, y, x_dot):
     """The value of `elementwise` and its tangent, for given tangents of `x`."""
     tapec_runtime.wide_vectors()
-    extent = x.shape[0]
+    n = x.shape[0]
     # z = x * y + np.sin(x)
-    if extent != x_dot.shape[0]:
+    if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    extent_1 = y.shape[0]
-    if extent != extent_1:
-        if extent == 1:
-            extent_2 = extent_1
+    y_size = y.shape[0]
+    if n != y_size:
+        if n == 1:
+            extent = y_size
         else:
-            if extent_1 != 1:
+            if y_size != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent_2 = extent
-        if extent != extent_2:
-            if extent != 1:
+            extent = n
+        if n != extent:
+            if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out_dot = np.zeros(extent_2)
-        out = np.empty(extent_2)
-        for i in range(extent_2):
+        out_dot = np.zeros(extent)
+        out = np.empty(extent)
+        for i in range(extent):
             product = i * step
             out_dot[i] = x_dot[product]
             out[i] = x[product]
-        if extent_1 != extent_2:
-            if extent_1 != 1:
+        if y_size != extent:
+            if y_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        t = np.empty(extent_2)
-        for i in range(extent_2):
+        t = np.empty(extent)
+        for i in range(extent):
             t[i] = y[i * step_1]
     else:
         out = x
@@ -61,4 +61,4 @@ def elementwise_jvp(x, y, x_dot):
         tangent = 2 * total_1 * (t_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
         total += total_1 ** 2
         total_dot += tangent
-    return total / extent, total_dot / extent
+    return total / n, total_dot / n

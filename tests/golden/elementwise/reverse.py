@@ -16,13 +16,13 @@ def elementwise_value_and_grad(x, y):
     if y.shape[0] == x.shape[0]:
 
         # forward sweep
-        extent = x.shape[0]
+        n = x.shape[0]
         # return (z**2).sum() / x.size
-        ratio = 1.0 / extent
+        ratio = 1.0 / n
         # z = x * y + np.sin(x)
         total = 0.0
-        x_bar = np.empty(extent)
-        for i in range(extent):
+        x_bar = np.empty(n)
+        for i in range(n):
             x_i = x[i]
             y_i = y[i]
             total_1 = x_i * y_i + tapec_runtime.sin(x_i)
@@ -33,60 +33,60 @@ def elementwise_value_and_grad(x, y):
 
         # reverse sweep
         # return (z**2).sum() / x.size
-        result = total / extent
+        result = total / n
     else:
 
         # forward sweep
-        extent_1 = x.shape[0]
-        extent_2 = y.shape[0]
+        x_size = x.shape[0]
+        y_size = y.shape[0]
         # z = x * y + np.sin(x)
-        if extent_1 == 1:
-            extent_3 = extent_2
+        if x_size == 1:
+            extent = y_size
         else:
-            if extent_2 != 1:
+            if y_size != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent_3 = extent_1
-        if extent_1 != extent_3:
-            if extent_1 != 1:
+            extent = x_size
+        if x_size != extent:
+            if x_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent_3)
-        for i in range(extent_3):
+        out = np.empty(extent)
+        for i in range(extent):
             out[i] = x[i * step]
-        if extent_2 != extent_3:
-            if extent_2 != 1:
+        if y_size != extent:
+            if y_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent_3)
-        for i in range(extent_3):
+        out_1 = np.empty(extent)
+        for i in range(extent):
             out_1[i] = y[i * step_1]
-        z = np.empty(extent_3)
-        for i in range(extent_3):
+        z = np.empty(extent)
+        for i in range(extent):
             out_i = out[i]
             z[i] = out_i * out_1[i] + tapec_runtime.sin(out_i)
         # return (z**2).sum() / x.size
-        ratio_1 = 1.0 / extent_1
+        ratio_1 = 1.0 / x_size
         total_2 = 0.0
-        z_bar = np.zeros(extent_3)
-        for i in range(extent_3):
+        z_bar = np.zeros(extent)
+        for i in range(extent):
             z_i = z[i]
             z_bar[i] += 2 * z_i * ratio_1
             total_2 += z_i ** 2
 
         # reverse sweep
-        out_bar = np.zeros(extent_3)
+        out_bar = np.zeros(extent)
         # z = x * y + np.sin(x)
-        for i in range(extent_3):
+        for i in range(extent):
             z_bar_i = z_bar[i]
             adjoint = out_1[i] * z_bar_i
             out_bar[i] += tapec_runtime.cos(out[i]) * z_bar_i + adjoint
-        x_bar = np.zeros(extent_1)
-        for i in range(extent_3):
+        x_bar = np.zeros(x_size)
+        for i in range(extent):
             x_bar[i * step] += out_bar[i]
         # return (z**2).sum() / x.size
-        result = total_2 / extent_1
+        result = total_2 / x_size
     return result, (x_bar,)

@@ -15,48 +15,48 @@ def hologram_jvp(phase, field, phase_dot):
     field_re = field.real
     field_im = field.imag
     tapec_runtime.wide_vectors()
-    extent = phase.shape[0]
+    n = phase.shape[0]
     # wave = np.exp(1j * phase) * field + 1.0
-    if extent != phase_dot.shape[0]:
+    if n != phase_dot.shape[0]:
         raise ValueError("the tangent of `phase` has another shape than `phase`")
-    extent_1 = field_re.shape[0]
-    if extent != extent_1:
-        if extent == 1:
-            extent_2 = extent_1
+    field_re_size = field_re.shape[0]
+    if n != field_re_size:
+        if n == 1:
+            extent = field_re_size
         else:
-            if extent_1 != 1:
+            if field_re_size != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent_2 = extent
-        if extent != extent_2:
-            if extent != 1:
+            extent = n
+        if n != extent:
+            if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out_dot = np.zeros(extent_2)
-        out = np.empty(extent_2)
-        for i in range(extent_2):
+        out_dot = np.zeros(extent)
+        out = np.empty(extent)
+        for i in range(extent):
             product = i * step
             out_dot[i] = phase_dot[product]
             out[i] = phase[product]
-        test = extent_1 != extent_2
+        test = field_re_size != extent
         if test:
-            if extent_1 != 1:
+            if field_re_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent_2)
-        for i in range(extent_2):
+        out_1 = np.empty(extent)
+        for i in range(extent):
             out_1[i] = field_re[i * step_1]
         if test:
-            if extent_1 != 1:
+            if field_re_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_2 = 0
         else:
             step_2 = 1
-        out_2 = np.empty(extent_2)
-        for i in range(extent_2):
+        out_2 = np.empty(extent)
+        for i in range(extent):
             out_2[i] = field_im[i * step_2]
         field_im = out_2
         field_re = out_1
@@ -64,26 +64,26 @@ def hologram_jvp(phase, field, phase_dot):
         out = phase
         out_dot = phase_dot
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    n = out.shape[0]
-    if n <= 0:
-        raise tapec_runtime.IndexOutOfRange("an array", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+    out_size = out.shape[0]
+    if out_size <= 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, 0, out_size, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
     # wave = np.exp(1j * phase) * field + 1.0
-    larger = max(n, 0)
+    larger = max(out_size, 0)
     t_kept = np.empty(larger)
     t_kept_1 = np.empty(larger)
-    for i in range(n):
+    for i in range(out_size):
         total = 0.0 + out[i]
         t_kept_1[i] = total
         t_kept[i] = total
-    for i in range(n):
+    for i in range(out_size):
         t_kept_1[i] = tapec_runtime.cos(t_kept_1[i])
-    for i in range(n):
+    for i in range(out_size):
         t_kept[i] = tapec_runtime.sin(t_kept[i])
-    wave_re = np.empty(n)
-    wave_re_dot = np.empty(n)
-    wave_im = np.empty(n)
-    wave_im_dot = np.empty(n)
-    for i in tapec_runtime.independent(range(n)):
+    wave_re = np.empty(out_size)
+    wave_re_dot = np.empty(out_size)
+    wave_im = np.empty(out_size)
+    wave_im_dot = np.empty(out_size)
+    for i in tapec_runtime.independent(range(out_size)):
         t_i = t_kept[i]
         out_dot_i = out_dot[i]
         t_i_1 = t_kept_1[i]
@@ -98,7 +98,7 @@ def hologram_jvp(phase, field, phase_dot):
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     total_1 = 0.0
     total_1_dot = 0.0
-    for i in range(n):
+    for i in range(out_size):
         wave_re_i = wave_re[i]
         wave_im_i = wave_im[i]
         tangent_2 = wave_re_i * wave_re_dot[i]

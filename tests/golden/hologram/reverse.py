@@ -18,14 +18,14 @@ def hologram_value_and_grad(phase, field):
     if field_re.shape[0] == phase.shape[0]:
 
         # forward sweep
-        extent = phase.shape[0]
+        n = phase.shape[0]
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        if extent <= 0:
-            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
-        wave_re_bar = np.empty(extent)
-        wave_im = np.empty(extent)
+        if n <= 0:
+            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+        wave_re_bar = np.empty(n)
+        wave_im = np.empty(n)
         # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(extent):
+        for i in range(n):
             total = 0.0 + phase[i]
             cosine = tapec_runtime.cos(total)
             sine = tapec_runtime.sin(total)
@@ -35,8 +35,8 @@ def hologram_value_and_grad(phase, field):
             wave_im[i] = 0.0 + (cosine * field_im_i + sine * field_re_i)
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         total_1 = 0.0
-        phase_bar = np.empty(extent)
-        for i in range(extent):
+        phase_bar = np.empty(n)
+        for i in range(n):
             wave_re_bar_i = wave_re_bar[i]
             wave_im_i = wave_im[i]
             phase_bar[i] = wave_im_i + wave_im_i
@@ -47,7 +47,7 @@ def hologram_value_and_grad(phase, field):
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         phase_bar[0] += 1.0
         # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(extent):
+        for i in range(n):
             total_2 = 0.0 + phase[i]
             field_re_i_1 = field_re[i]
             field_im_i_1 = field_im[i]
@@ -61,52 +61,52 @@ def hologram_value_and_grad(phase, field):
     else:
 
         # forward sweep
-        extent_1 = phase.shape[0]
-        extent_2 = field_re.shape[0]
+        phase_size = phase.shape[0]
+        field_re_size = field_re.shape[0]
         # wave = np.exp(1j * phase) * field + 1.0
-        if extent_1 == 1:
-            extent_3 = extent_2
+        if phase_size == 1:
+            extent = field_re_size
         else:
-            if extent_2 != 1:
+            if field_re_size != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent_3 = extent_1
-        if extent_1 != extent_3:
-            if extent_1 != 1:
+            extent = phase_size
+        if phase_size != extent:
+            if phase_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent_3)
-        for i in range(extent_3):
+        out = np.empty(extent)
+        for i in range(extent):
             out[i] = phase[i * step]
-        test = extent_2 != extent_3
+        test = field_re_size != extent
         if test:
-            if extent_2 != 1:
+            if field_re_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent_3)
-        for i in range(extent_3):
+        out_1 = np.empty(extent)
+        for i in range(extent):
             out_1[i] = field_re[i * step_1]
         if test:
-            if extent_2 != 1:
+            if field_re_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_2 = 0
         else:
             step_2 = 1
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        if extent_3 <= 0:
-            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent_3, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+        if extent <= 0:
+            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
         # wave = np.exp(1j * phase) * field + 1.0
-        out_2 = np.empty(extent_3)
-        for i in range(extent_3):
+        out_2 = np.empty(extent)
+        for i in range(extent):
             out_2[i] = field_im[i * step_2]
         t = out_2
         t_1 = out_1
-        wave_re = np.empty(extent_3)
-        wave_im_1 = np.empty(extent_3)
-        for i in range(extent_3):
+        wave_re = np.empty(extent)
+        wave_im_1 = np.empty(extent)
+        for i in range(extent):
             total_3 = 0.0 + out[i]
             cosine_1 = tapec_runtime.cos(total_3)
             sine_1 = tapec_runtime.sin(total_3)
@@ -116,9 +116,9 @@ def hologram_value_and_grad(phase, field):
             wave_im_1[i] = 0.0 + (cosine_1 * t_i_1 + sine_1 * t_i)
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         total_4 = 0.0
-        wave_re_bar_1 = np.zeros(extent_3)
-        wave_im_bar = np.zeros(extent_3)
-        for i in range(extent_3):
+        wave_re_bar_1 = np.zeros(extent)
+        wave_im_bar = np.zeros(extent)
+        for i in range(extent):
             wave_re_i = wave_re[i]
             wave_im_i_1 = wave_im_1[i]
             wave_im_bar[i] += wave_im_i_1 + wave_im_i_1
@@ -128,9 +128,9 @@ def hologram_value_and_grad(phase, field):
         # reverse sweep
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         wave_im_bar[0] += 1.0
-        out_bar = np.zeros(extent_3)
+        out_bar = np.zeros(extent)
         # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(extent_3):
+        for i in range(extent):
             total_5 = 0.0 + out[i]
             t_i_2 = t_1[i]
             t_i_3 = t[i]
@@ -140,8 +140,8 @@ def hologram_value_and_grad(phase, field):
             cosine_bar = t_i_3 * wave_im_bar_i + t_i_2 * wave_re_bar_i_2
             adjoint_2 = -(tapec_runtime.sin(total_5) * cosine_bar)
             out_bar[i] += tapec_runtime.cos(total_5) * sine_bar + adjoint_2
-        phase_bar = np.zeros(extent_1)
-        for i in range(extent_3):
+        phase_bar = np.zeros(phase_size)
+        for i in range(extent):
             phase_bar[i * step] += out_bar[i]
         # return np.sum(np.abs(wave) ** 2) + wave[0].imag
         result = total_4 + wave_im_1[0]

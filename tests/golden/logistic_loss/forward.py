@@ -18,33 +18,33 @@ def logistic_loss_jvp(w, x, y, w_dot):
         raise ValueError("the tangent of `w` has another shape than `w`")
     x_w = np.dot(x, w)
     tangent = np.dot(x, w_dot)
-    extent = y.shape[0]
-    extent_1 = x.shape[0]
-    if extent != extent_1:
-        if extent == 1:
-            extent_2 = extent_1
+    n = y.shape[0]
+    x_rows = x.shape[0]
+    if n != x_rows:
+        if n == 1:
+            extent = x_rows
         else:
-            if extent_1 != 1:
+            if x_rows != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent_2 = extent
-        if extent != extent_2:
-            if extent != 1:
+            extent = n
+        if n != extent:
+            if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent_2)
-        for i in range(extent_2):
+        out = np.empty(extent)
+        for i in range(extent):
             out[i] = y[i * step]
-        if extent_1 != extent_2:
-            if extent_1 != 1:
+        if x_rows != extent:
+            if x_rows != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        t_dot = np.zeros(extent_2)
-        t = np.empty(extent_2)
-        for i in range(extent_2):
+        t_dot = np.zeros(extent)
+        t = np.empty(extent)
+        for i in range(extent):
             product = i * step_1
             t_dot[i] = tangent[product]
             t[i] = x_w[product]
@@ -54,12 +54,12 @@ def logistic_loss_jvp(w, x, y, w_dot):
         out = y
     total = 0.0
     total_dot = 0.0
-    n = out.shape[0]
-    for i in range(n):
+    out_size = out.shape[0]
+    for i in range(out_size):
         negative = -out[i]
         exponential = tapec_runtime.exp(negative * t[i])
         tangent_1 = exponential * (negative * t_dot[i])
         total_1 = 1.0 + exponential
         total += tapec_runtime.log(total_1)
         total_dot += tangent_1 / total_1 if tangent_1 != 0.0 else 0.0
-    return total / n, total_dot / n
+    return total / out_size, total_dot / out_size

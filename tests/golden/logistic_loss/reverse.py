@@ -18,11 +18,11 @@ def logistic_loss_value_and_grad(w, x, y):
         # forward sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
         x_w = np.dot(x, w)
-        extent = y.shape[0]
-        ratio = 1.0 / extent
+        n = y.shape[0]
+        ratio = 1.0 / n
         total = 0.0
-        x_w_bar = np.empty(extent)
-        for i in range(extent):
+        x_w_bar = np.empty(n)
+        for i in range(n):
             negative = -y[i]
             exponential = tapec_runtime.exp(negative * x_w[i])
             total_1 = 1.0 + exponential
@@ -31,43 +31,43 @@ def logistic_loss_value_and_grad(w, x, y):
 
         # reverse sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        result = total / extent
+        result = total / n
         w_bar = np.dot(x.T, x_w_bar)
     else:
 
         # forward sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
         x_w_1 = np.dot(x, w)
-        extent_1 = y.shape[0]
-        extent_2 = x.shape[0]
-        if extent_1 == 1:
-            extent_3 = extent_2
+        y_size = y.shape[0]
+        x_rows = x.shape[0]
+        if y_size == 1:
+            extent = x_rows
         else:
-            if extent_2 != 1:
+            if x_rows != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent_3 = extent_1
-        if extent_1 != extent_3:
-            if extent_1 != 1:
+            extent = y_size
+        if y_size != extent:
+            if y_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
-        out = np.empty(extent_3)
-        for i in range(extent_3):
+        out = np.empty(extent)
+        for i in range(extent):
             out[i] = y[i * step]
-        if extent_2 != extent_3:
-            if extent_2 != 1:
+        if x_rows != extent:
+            if x_rows != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
-        out_1 = np.empty(extent_3)
-        for i in range(extent_3):
+        out_1 = np.empty(extent)
+        for i in range(extent):
             out_1[i] = x_w_1[i * step_1]
-        ratio_1 = 1.0 / extent_3
+        ratio_1 = 1.0 / extent
         total_2 = 0.0
-        out_1_bar = np.zeros(extent_3)
-        for i in range(extent_3):
+        out_1_bar = np.zeros(extent)
+        for i in range(extent):
             negative_1 = -out[i]
             exponential_1 = tapec_runtime.exp(negative_1 * out_1[i])
             total_3 = 1.0 + exponential_1
@@ -75,10 +75,10 @@ def logistic_loss_value_and_grad(w, x, y):
             total_2 += tapec_runtime.log(total_3)
 
         # reverse sweep
-        x_w_bar_1 = np.zeros(extent_2)
+        x_w_bar_1 = np.zeros(x_rows)
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        for i in range(extent_3):
+        for i in range(extent):
             x_w_bar_1[i * step_1] += out_1_bar[i]
-        result = total_2 / extent_3
+        result = total_2 / extent
         w_bar = np.dot(x.T, x_w_bar_1)
     return result, (w_bar,)

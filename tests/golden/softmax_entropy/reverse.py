@@ -26,11 +26,8 @@ def softmax_entropy_value_and_grad(z, label):
     top = z[0]
     # for i in range(1, z.size):
     for i in range(1, n):
-        # if z[i] > top:
-        top_1 = z[i]
-        if not top_1 > top:
-            top_1 = top
-        top = top_1
+        if z[i] > top:
+            top = z[i]
     total = 0.0
     exponential_store = np.empty(n)
     # for i in range(z.size):
