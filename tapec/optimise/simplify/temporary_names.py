@@ -119,7 +119,7 @@ class TemporaryNames:
             case "uint64" | "int64" | "float64" | "float32":
                 return "number"
             case fn:
-                return _NOUNS.get(fn) or (f"{fn}_value" if "." in value.fn else None)
+                return _NOUNS.get(fn) or (f"{fn}_value" if "." in value.fn and fn.isidentifier() else None)
 
     def _word(self, expr: Expr) -> str | None:
         """The name of an operand, without the number of its version."""
@@ -174,5 +174,5 @@ class TemporaryNames:
 
 
 def _operation(op: Op) -> str:
-    """An operation's name, whatever its library is."""
-    return op.fn.rpartition(".")[2] if len(op.fn) > 2 else op.fn
+    """An operation's name, whatever its library is, without the options that it has."""
+    return op.fn.partition(";")[0].rpartition(".")[2] if len(op.fn) > 2 else op.fn

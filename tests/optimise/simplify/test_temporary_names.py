@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tapec
 from tapec.optimise.simplify.variable_names import coalesce
 from tests.optimise.reading import check
 
@@ -118,3 +120,15 @@ def test_what_is_kept_and_taken_back_is_called_after_what_was_kept():
         words="x y n",
         again=False,
     )
+
+
+def test_functions_with_options_and_without_a_noun():
+    """Options are part of an operation's name in core."""
+
+    def f(x):
+        place = np.searchsorted(np.array([0.0, 1.0]), x[0], side="right") * x[0]
+        return np.hypot(x[0], x[1]) * np.hypot(x[0], x[1]) * place
+
+    text = tapec.emit(f, signature="f8[::1]", opt_level=1)
+    compile(text, "generated", "exec")
+    assert "hypot_value = np.hypot(" in text
