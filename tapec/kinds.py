@@ -100,7 +100,7 @@ class Derivation:
         """A function as the transforms take it."""
         if self.options.fast:
             function = prepare(function, self.constants)
-        elif self.options.level:
+        elif self.options.level and not self.options.strict:
             function = prepare_in_order(function, self.constants)
         return replace(function, strong_zero=self.options.strong_zero)
 

@@ -76,7 +76,7 @@ def test_what_a_loop_runs_again():
     (one,) = [one for one in heard.all if one.what == "run again"]
     assert "nothing of them is kept" in one.why
     # nobody wants to hear of extents, nor of shadows
-    assert not [one for one in heard.all if one.about and getattr(one.about[0], "name", "") in ("n_1", "a_bar")]
+    assert not [one for one in heard.all if one.about and getattr(one.about[0], "name", "") in ("size", "a_bar")]
 
 
 def test_what_is_loaded_from_an_element():

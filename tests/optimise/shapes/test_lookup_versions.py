@@ -137,7 +137,7 @@ def test_sites_of_a_tree_run_side_by_side(rng: np.random.Generator):
     with oracles.interpreted():
         gradient(*tree(rng, *TREES[0]))
         first, *_ = gradient.source().split("\n    else:\n")
-    assert "for s_first in range(0, rates_n0, 64)" in first
+    assert "for s_first in range(0, n, 64)" in first
     assert "old_store" not in first
     signature = "f8[::1], f8[::1], i8[::1], i8[::1], i8[:, ::1]"
     assert "the gradient has two versions" in str(tapec.explain(pruned, signature=signature))
