@@ -30,6 +30,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    distinct,
     reads,
     substitute,
     walk,
@@ -154,7 +155,8 @@ def derive(
     zeros = tuple((zero, name) for name, zero in cuts.items())
     outside = (*inputs_of(block), *(name for name in wanted if name not in defined and name in types))
     inputs = tuple(name for name in dict.fromkeys(outside) if name not in cuts.values())
-    function = Function("stretch", (*inputs, *cuts.values()), block, types, again=again)
+    # a function that the block calls twice stands there twice
+    function = Function("stretch", (*inputs, *cuts.values()), distinct(block), types, again=again)
     useful = Activity(function, aliases(function), set(), _floats(targets, types))
     connected = {
         name: cuts.get(name, name)
