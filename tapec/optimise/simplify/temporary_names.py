@@ -110,6 +110,8 @@ class TemporaryNames:
                 return self.words.stem(kept if self.words.is_users(kept) else self.chosen(kept) or "t")
             case "**" if value.args[1] == Const(2) and first is not None:
                 return self._short(first, "_squared")
+            case "max" if len(value.args) == 2 and value.args[1] == Const(0) and first is not None:
+                return self._short(first, "_or_zero")
             case "transpose" if first is not None:
                 return self._short(first, "_T")
             case "dot":

@@ -10,11 +10,11 @@ def complex_newton_value_and_grad(c, n):
     c_re = c.real
     c_im = c.imag
     # forward sweep
-    larger = max(n, 0)
+    n_or_zero = max(n, 0)
     z_im = 0.5
     z_re = 1.0
-    z_im_store = np.empty(larger)
-    z_re_store = np.empty(larger)
+    z_im_store = np.empty(n_or_zero)
+    z_re_store = np.empty(n_or_zero)
     # for _ in range(n):
     for k in range(n):
         z_im_store[k] = z_im

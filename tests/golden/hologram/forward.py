@@ -68,9 +68,9 @@ def hologram_jvp(phase, field, phase_dot):
     if out_size <= 0:
         raise tapec_runtime.IndexOutOfRange("an array", 0, 0, out_size, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
     # wave = np.exp(1j * phase) * field + 1.0
-    larger = max(out_size, 0)
-    t_kept = np.empty(larger)
-    t_kept_1 = np.empty(larger)
+    out_size_or_zero = max(out_size, 0)
+    t_kept = np.empty(out_size_or_zero)
+    t_kept_1 = np.empty(out_size_or_zero)
     for i in range(out_size):
         total = 0.0 + out[i]
         t_kept_1[i] = total

@@ -8,10 +8,10 @@ import numpy as np
 def lotka_volterra_value_and_grad(x, y, a, steps):
     """The value of `lotka_volterra` and its gradient with respect to `x`."""
     # forward sweep
-    larger = max(steps, 0)
-    y_store = np.empty(larger)
-    product_store = np.empty(larger)
-    product_1_store = np.empty(larger)
+    steps_or_zero = max(steps, 0)
+    y_store = np.empty(steps_or_zero)
+    product_store = np.empty(steps_or_zero)
+    product_1_store = np.empty(steps_or_zero)
     # for _ in range(steps):
     for k in range(steps):
         y_store[k] = y

@@ -37,10 +37,10 @@ def option_tree_value_and_grad(spot, strike, steps):
         for k_1 in range((difference - k) // 2 + 1):
             number = np.uint64(k * total_2 + k_1)
             t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
-    larger = max(steps, 0)
-    larger_1 = max(max(0, steps), 1)
-    t_row_i_store = np.empty((larger, larger_1))
-    hold_store = np.empty((larger, larger_1))
+    steps_or_zero = max(steps, 0)
+    larger = max(max(0, steps), 1)
+    t_row_i_store = np.empty((steps_or_zero, larger))
+    hold_store = np.empty((steps_or_zero, larger))
     for k in range(steps, 0, -1):
         iteration = steps - k
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
