@@ -64,7 +64,8 @@ class BatchExtents:
 
     def extent_of(self, array: str, axis: int) -> Expr | None:
         if self.scopes.merged(array):
-            return self.equal.extent(array, axis)
+            one = self.equal.extent(array, axis)
+            return None if one is None else self.extent(one)
         match self.definition(array):
             case Op(fn="empty" | "zeros", args=(_, *sizes)):
                 return self.extent(sizes[axis])

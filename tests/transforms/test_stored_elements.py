@@ -163,11 +163,11 @@ def test_elements_that_may_vanish_hold_costly_values_only():
 @pytest.mark.parametrize(
     ("f", "again"),
     [
-        (overwritten, "x[i, j] / t_7 * t_8"),
-        (met_again, "x[i, 0] / t_4 * t_6"),
-        (left, "q = x[i, 0] / t_4"),
-        (places, "q = x[i, 0] / t_3"),
-        (rounded, "q = x[i, 0] / t_4"),
+        (overwritten, "x[i, j] / s_j * z_bar_ij"),
+        (met_again, "x[i, 0] / s_i * t"),
+        (left, "q = x[i, 0] / s_i"),
+        (places, "q = x[i, 0] / s_i"),
+        (rounded, "q = x[i, 0] / s_i"),
     ],
 )
 def test_others_divide_again(f, again):
