@@ -80,9 +80,9 @@ def var(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=No
 
 
 def _in_range(square):
-    """Whether the powers of a square that derivatives need are in the range of its type."""
+    """Whether the powers of a square that derivatives need are in the range of its type; so for nan."""
     low, high = (np.float32(1e-24), np.float32(1e24)) if square.dtype == np.float32 else (1e-200, 1e200)
-    return low < square and square < high
+    return not (square <= low or high <= square)
 
 
 def _root_out_of_range(square, gaps, before, inner, after, freedom):

@@ -130,7 +130,7 @@ def f(A, A_1, k, n):
             {kept}
 {after}    return k
 """
-MADE = ["n_1 = max(k, 0)", "u_kept = np.empty(n_1)"]
+MADE = ["size = max(k, 0)", "u_kept = np.empty(size)"]
 AFTER = ["for j_2 in range(1, k):", "    t = u_kept[j_2]", "    t_1 = j_2 - 1", "    A[i, t_1] += t"]
 
 
