@@ -17,7 +17,7 @@ def adjoints(statement: str) -> list[str]:
     """What the reverse sweep does for some statements, without where adjoints begin."""
     text = "\n".join(f"    {line}" for line in statement.splitlines())
     made = swept(f"def f(x, y, a, n, c):\n{text}\n    return z", ("x", "y", "a"))
-    beginnings = ("= 0.0", "_seed", ".shape[0]", "np.zeros(n_1)")
+    beginnings = ("= 0.0", "_seed", ".shape[0]", "np.zeros(size)")
     return [line for line in lines(made, made.backward) if not line.endswith(beginnings)]
 
 
