@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [path for package in ("tapec", "runtime/tapec_runtime") for path in (ROOT / package).rglob("*.py")]
 
@@ -18,6 +20,7 @@ def test_no_two_files_have_one_name():
     assert [found for found in places.values() if len(found) > 1] == []
 
 
+@pytest.mark.slow
 def test_no_two_public_classes_have_one_name():
     places = defaultdict(list)
     for path in SOURCES:

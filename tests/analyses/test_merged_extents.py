@@ -42,6 +42,7 @@ def test_of_a_variable_that_an_iteration_sets(first: str, body: str, extents: tu
     assert tuple(found.extent("M_2", axis) for axis in range(2)) == extents
 
 
+@pytest.mark.slow
 def test_adjoints_of_products_with_a_variable_are_made_where_they_are_needed():
     """They were zeros on a list, one for each iteration."""
 

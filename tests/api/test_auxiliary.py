@@ -57,6 +57,7 @@ def test_what_is_overwritten_is_returned_as_it_was_left():
     np.testing.assert_allclose(gradient, 4.0 * X**3)
 
 
+@pytest.mark.slow
 def test_structures_and_differentiated_code():
     given = {"w": X, "b": 2.0}
     (_, aux), gradient = tapec.value_and_grad(lambda p: (np.sum(p["w"] * p["b"]), p), has_aux=True)(given)

@@ -30,6 +30,7 @@ def losses():
     return tapec.vmap(loss, in_axes=(None, 0, 0))
 
 
+@pytest.mark.slow
 def test_values_and_derivatives_of_examples():
     np.testing.assert_allclose(losses()(W, X, Y), (X @ W - Y) ** 2)
     gradients = tapec.vmap(tapec.grad(loss), in_axes=(None, 1, 0))(W, X.T.copy(), Y)
@@ -116,6 +117,7 @@ def test_refusals():
         tapec.vmap(lambda *x: x[0])
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_in_jitted_code_and_pickled():
     batch = losses()

@@ -41,6 +41,7 @@ def slopes(transform):
         yield transform(lambda q: loss(q, batch)), 2.0 * x.T @ (x @ P - y)  # noqa: B023
 
 
+@pytest.mark.slow
 def test_each_closure_has_the_derivative_of_what_it_holds():
     for found, wanted in slopes(lambda f: tapec.grad(f)(P)):
         assert np.allclose(found, wanted)
@@ -174,6 +175,7 @@ def test_what_needs_to_be_known_is_a_constant():
         assert np.array_equal(tapec.jacobian(lambda x: fixed(x) * np.ones(3))(P), np.eye(3))  # noqa: B023
 
 
+@pytest.mark.slow
 def test_compiled_derivatives_are_called_from_jitted_code_and_pickled():
     for _ in range(3):
         a = RNG.normal(size=3)

@@ -35,6 +35,7 @@ def slopes(f, p, h=1e-5):
     return np.array([(f(p + h * e) - f(p - h * e)) / (2 * h) for e in np.eye(len(p))])
 
 
+@pytest.mark.slow
 @interpreted()
 def test_first_and_second_derivatives_of_a_system():
     first = tapec.grad(loss)(P)
@@ -48,6 +49,7 @@ def test_first_and_second_derivatives_of_a_system():
     np.testing.assert_allclose(tape.gradient(y, v), first, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_number_and_several_parameters():
     def power(a, b, n):
         return (b / a) ** (1.0 / n)
@@ -74,6 +76,7 @@ def test_the_solver_runs_once_for_a_gradient():
     assert derivative(9.0) == (3.0, 1.0 / 6.0) and calls == [9.0]
 
 
+@pytest.mark.slow
 @interpreted()
 def test_the_minimum_of_a_function():
     def cost(x, p):
@@ -108,6 +111,7 @@ def test_a_fixed_point_of_jitted_code():
     np.testing.assert_allclose(tapec.jacrev(point)(p), slopes(iterated, p).T, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 @interpreted()
 def test_forward_mode_is_the_transpose_of_the_gradient():
     root = tapec.implicit_root(lambda x, a: x * x - a, math.sqrt)
@@ -125,6 +129,7 @@ def test_forward_mode_is_the_transpose_of_the_gradient():
     np.testing.assert_allclose(tapec.jacfwd(roots)(p), np.diag(1.0 / (3.0 * found(p) ** 2 + 1.0)), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_parameters_of_any_name():
     square = tapec.implicit_root(lambda u, x, x_bar: u * u - x * x_bar, lambda x, x_bar: math.sqrt(x * x_bar))
     assert tapec.grad(square, wrt="x")(4.0, 1.0) == pytest.approx(0.25, rel=1e-12)

@@ -43,6 +43,7 @@ def found(p, n):
 SPARSE = pytest.param("sparse", marks=pytest.mark.slow, id="sparse")
 
 
+@pytest.mark.slow
 @AS_PYTHON
 @pytest.mark.parametrize("linear", [SPARSE, pytest.param(by_gmres, id="by products")])
 def test_other_linear_solves_give_what_the_dense_one_gives(linear):
@@ -120,6 +121,7 @@ def smoothed(u, f, k):
     return new
 
 
+@pytest.mark.slow
 @AS_PYTHON
 def test_a_loop_until_convergence():
     relaxed = tapec.converged(smoothed)
@@ -146,6 +148,7 @@ def test_a_loop_of_numbers_to_higher_orders():
     assert tapec.grad(by_integers, wrt=1)(1.0, 8.0, 3) == pytest.approx(1.0 / 12.0, rel=1e-9)
 
 
+@pytest.mark.slow
 @AS_PYTHON
 def test_loops_that_do_not_converge():
     grows = tapec.converged(lambda x, a: 2.0 * x + a, limit=50)

@@ -70,6 +70,7 @@ def test_directions_by_name_and_defaults():
         push()
 
 
+@pytest.mark.slow
 def test_gauss_newton_products_and_diagonals():
     jacobian = tapec.jacobian(residuals)(X, 3.0, scale=0.5)
     np.testing.assert_allclose(tapec.gnvp(residuals)(X, 3.0, V, scale=0.5), jacobian.T @ jacobian @ V)
@@ -161,6 +162,7 @@ def test_methods_are_of_the_object_as_it_is():
     np.testing.assert_allclose(tapec.hessian_diag(spring.energy)(X, 1.0), 18.0 * X)
 
 
+@pytest.mark.slow
 def test_seeds_of_other_dtypes_and_layouts_are_converted():
     square = np.arange(9.0).reshape(3, 3)
     push, pull = tapec.jvp_fun(lambda x: x.T * x[0]), tapec.vjp_fun(lambda x: x.T * x[0])
@@ -241,6 +243,7 @@ def test_refusals(call, error, message):
         call()
 
 
+@pytest.mark.slow
 def test_inside_differentiated_code():
     def outer(x):
         (y, s), (dy, ds) = tapec.jvp_fun(lambda u, a: (a * np.sin(u), np.sum(u * u) * a), ("u", "a"))(x, 2.0, x, 1.0)
@@ -274,6 +277,7 @@ def plain(z):
     return z * z, z[1], z[0] * 2j
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [grown, plain])
 def test_adjoints_of_several_complex_results(f):
     z, rng = np.array([1.0 + 2.0j, 3.0 - 4.0j]), np.random.default_rng(3)
@@ -302,6 +306,7 @@ def test_text_that_is_left_out_is_known():
         np.testing.assert_allclose(found, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_in_jitted_code_and_pickled():
     push, pull, product = tapec.jvp_fun(quartic), tapec.vjp_fun(quartic), tapec.hessp(quartic)
@@ -320,6 +325,7 @@ def test_in_jitted_code_and_pickled():
         njit(lambda x: tapec.vjp(inner, x)[0])(X)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_docstrings():
     assert doctest.testmod(tapec.product_functions).failed == 0

@@ -315,11 +315,13 @@ JACOBIANS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("f", "args"), JACOBIANS, ids=lambda case: getattr(case, "__name__", ""))
 def test_a_sparse_jacobian_is_the_dense_one(f, args):
     check_sparse(f, args)
 
 
+@pytest.mark.slow
 def test_passes_for_speed_do_not_change_patterns():
     for level in (0, 1):
         check_sparse(through_views, (arr(6),), opt_level=level)
@@ -368,6 +370,7 @@ def residuals_of_zero(x):
     return np.sum((x - x) ** 2 * x[0]) + (x[1] - x[1]) ** 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "args"),
     [
@@ -398,6 +401,7 @@ def test_a_pattern_has_elements_that_happen_to_be_zero():
     assert found.nnz == 3 and found.dtype == np.float64
 
 
+@pytest.mark.slow
 def test_patterns_are_exact_where_the_program_says_so():
     matrix = tapec.sparse_jacobian(of_blocks, (0, 1))(arr(2, 3), arr(3, 4))
     assert np.diff(matrix.indptr).tolist() == [6] * 8
@@ -425,6 +429,7 @@ def both_used(x, z):
     return x[1:] * x[:-1] + t[0] * z[1:], t
 
 
+@pytest.mark.slow
 def test_a_long_row_is_computed_in_reverse_mode():
     derivative = tapec.sparse_jacobian(long_row)
     agree("long row", derivative(arr(60)), dense(long_row, (arr(60),), (0,), tapec.jacrev))
@@ -456,6 +461,7 @@ def test_values_are_written_into_a_matrix_that_is_there():
         derivative.fill(derivative(arr(5)), x)
 
 
+@pytest.mark.slow
 def test_values_that_the_function_reads_are_replaced_at_the_end():
     def mirrored(x):
         return x[::-1] * x
@@ -476,6 +482,7 @@ def test_a_matrix_is_left_as_it_is_where_the_way_is_another_one():
     np.testing.assert_array_equal(matrix.data, before)
 
 
+@pytest.mark.slow
 def test_colours_of_several_strips_and_sources_of_which_more_than_elements_is_used():
     for f, args in ((banded, (arr(45),)), (both_used, (arr(40), arr(40)))):
         derivative = tapec.sparse_jacobian(f, wrt=tuple(range(len(args))))
@@ -484,6 +491,7 @@ def test_colours_of_several_strips_and_sources_of_which_more_than_elements_is_us
     assert "unit[" in derivative.source()
 
 
+@pytest.mark.slow
 def test_another_way_through_the_program_has_its_own_pattern():
     derivative = tapec.sparse_jacobian(branches)
     assert {derivative(x).nnz for x in np.random.default_rng(0).uniform(0.0, 1.6, (6, 5))} == {15}
@@ -568,6 +576,7 @@ def test_no_way_through_a_program_has_the_pattern_of_another(f):
         agree(f.__name__, matrix, by_rows(x).reshape(matrix.shape))
 
 
+@pytest.mark.slow
 def test_subscripts_among_the_arguments_belong_to_a_pattern():
     derivative = tapec.sparse_jacobian(scattered)
     for places in ([0, 0, 0], [4, 3, 2], [0, 0, 0], [-1, 1, 1]):
@@ -617,6 +626,7 @@ class Model:
         return self.factor * x**power
 
 
+@pytest.mark.slow
 def test_methods_closures_defaults_and_keywords():
     model = Model(2.0)
     derivative = tapec.sparse_jacobian(model.value)
@@ -649,6 +659,7 @@ def added(x, y):
     return y[1] * x
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_pattern_belongs_to_what_is_passed_twice():
     derivative = tapec.sparse_jacobian(added, "x")
@@ -668,6 +679,7 @@ def test_a_pattern_belongs_to_the_order_of_a_dict():
         np.testing.assert_allclose(derivative(p).toarray(), np.hstack([wanted[key] for key in p]))
 
 
+@pytest.mark.slow
 def test_a_complex_result_has_rows_for_its_parts():
     def complex_result(x):
         return np.exp(1j * x) * x[::-1]
@@ -776,6 +788,7 @@ def heat(t, u, k):
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_scipy_takes_them_as_they_are():
     u = np.sin(np.linspace(0.0, 3.0, 40))

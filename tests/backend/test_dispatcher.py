@@ -584,6 +584,7 @@ class Layer:
     b: float
 
 
+@pytest.mark.slow
 def test_structures_and_what_is_known_are_compiled_ahead() -> None:
     def loss(layers, x, function):
         for layer in layers:

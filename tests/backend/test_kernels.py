@@ -118,6 +118,7 @@ def test_compiled_gradients_are_the_same(monkeypatch):
     assert "_part_1(" not in whole.source()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_gradient_that_is_asked_once_runs_its_parts_as_python():
     # compiled parts have no way in from Python: a call of one was a segmentation fault
@@ -138,6 +139,7 @@ def test_a_gradient_that_is_asked_once_runs_its_parts_as_python():
     np.testing.assert_allclose(found, wanted, rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_parts_of_emitted_source_can_be_called_from_python():
     text, space = chained(12), {"np": np, "__name__": __name__}

@@ -165,6 +165,7 @@ def agree(found, wanted, params):
     assert np.allclose(flat(found[1]), flat(wanted[1]), rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("f", "params"), PACKED)
 def test_gradients_by_packed_lists(f, params):
     made = tapec.value_and_grad(f)
@@ -173,6 +174,7 @@ def test_gradients_by_packed_lists(f, params):
     agree(found, unrolled(f, params), params)
 
 
+@pytest.mark.slow
 def test_compiled_programs_are_of_any_number_of_items():
     made = tapec.value_and_grad(by_items)
     for count in (4, 7, 30):
@@ -290,6 +292,7 @@ def network(params, x):
     return x, np.sum(x * x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [weights(5), tuple(weights(4)), weights(3)], ids=len)
 def test_products_by_packed_lists(params):
     by, of_x = tapec.grad(by_items, wrt=(0, 1))(params, X)
@@ -306,6 +309,7 @@ def test_products_by_packed_lists(params):
     assert type(pulled) is type(params) and np.isclose(flat(pulled) @ flat(tangents) + np.sum(of_x * moved), pushed)
 
 
+@pytest.mark.slow
 def test_wrong_tangents_of_packed_lists():
     tangents = [(np.ones_like(w.T), np.ones_like(b)) for w, b in LAYERS]
     with pytest.raises(UsageError, match="the tangent of argument 0 has shape"):
@@ -314,6 +318,7 @@ def test_wrong_tangents_of_packed_lists():
         tapec.hvp(by_items)(LAYERS, X, tangents)
 
 
+@pytest.mark.slow
 def test_functions_whose_lists_are_not_packed_have_products():
     params = [np.eye(4) * k for k in range(1, 6)]
     tangents = [np.ones((4, 4)) * k for k in range(5)]
@@ -326,6 +331,7 @@ def test_functions_whose_lists_are_not_packed_have_products():
     assert np.allclose(flat(tapec.vjp(stored, copied(), X)[1](1.0)[0]), flat(by))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [by_items, network])
 def test_jacobians_by_packed_lists(f):
     params = weights(5)
@@ -339,6 +345,7 @@ def test_jacobians_by_packed_lists(f):
         assert np.allclose(sum(np.tensordot(b, t, t.ndim) for b, t in parts), one)
 
 
+@pytest.mark.slow
 def test_hessians_by_packed_lists():
     params = weights(4)
     vector = random_like(params)

@@ -83,6 +83,7 @@ def test_each_derivative_is_that_of_the_library(model, command, level):
         np.testing.assert_allclose(made(*given), same(*given))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["sparse-jacobian", "sparse-hessian"])
 def test_sparse_derivatives_are_two_programs(model, command):
     find, columns = gradient_of(succeeds(command, "cli_model.py:loss", "--wrt", "x", "-O1")).values()
@@ -191,6 +192,7 @@ class TestShow:
         assert "'core', 'typed', 'adjoint', 'optimised'" in refused("show", f"{model}:loss", "--stage", "raw")
 
 
+@pytest.mark.slow
 def test_what_the_module_prints_goes_to_stderr(tmp_path):
     (tmp_path / "loud.py").write_text(
         "import os\nprint('printed')\nos.write(1, b'written\\n')\nos.system('echo started')\n"

@@ -171,6 +171,7 @@ def shortened(u, w, steps):
     return (u * u).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "args"),
     sampled(
@@ -246,6 +247,7 @@ def test_complex_arrays_keep_their_extents():
     assert "stack" not in text and "np.dot" not in text
 
 
+@pytest.mark.slow
 def test_the_usual_case_has_a_form_of_its_own():
     text = tapec.emit(reaction, wrt=(0, 1), signature=(MATRIX, MATRIX, float64, int64))
     asked, _, rest = text.partition("\n    else:\n")

@@ -172,6 +172,7 @@ def box(x, c, steps):
 SHAPES = [(0, 3), (1, 1), (2, 2), (3, 3), (3, 4), (5, 9), (7, 6)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", sampled([staggered, backward, box], 3))
 def test_results_are_those_of_the_textbook_adjoint(f):
     assert "_carried" in tapec.emit(f, wrt=(0, 1), signature="f8[:,::1],f8[:,::1],i8")

@@ -47,6 +47,7 @@ def derivatives(source: str, args: tuple[Any, ...], folder: Path) -> Iterator[Pr
             yield derivative
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(25), 18))
 def test_passes(seed: int, tmp_path: Path):
     program = generate(seed)

@@ -43,6 +43,7 @@ def test_what_any_module_may_take_is_none():
     assert list(taken("from numba.core import types as nt\nfrom llvmlite.binding import ffi\nimport numba")) == []
 
 
+@pytest.mark.slow
 def test_each_module_that_uses_insides_is_named():
     # what is only a version is public
     texts = {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}

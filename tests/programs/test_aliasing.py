@@ -437,6 +437,7 @@ def test_buffers_that_only_change_places_are_not_copied():
     assert allocated["two_buffers_and_a_view"] == allocated["two_buffers"] + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sampled(cases, 9), ids=str)
 def test_aliasing(case: Case):
     case.check()

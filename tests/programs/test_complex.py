@@ -162,6 +162,7 @@ def test_pullbacks_keep_what_they_need():
 
 
 # some of them have found mistakes
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled([*range(6), 1015, 1032, 1037], 9))
 def test_random_programs(seed):
     random_complex.run(seed)

@@ -67,6 +67,7 @@ def held(first, second):
 PROGRAMS = list(itertools.product((carried, held), STEPS, STEPS, LAYOUTS))
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 @pytest.mark.parametrize(("way", "first", "second", "layout"), sampled(PROGRAMS[::97], 5))
 def test_derivatives(way, first: str, second: str, layout: str):
@@ -78,6 +79,7 @@ def test_derivatives(way, first: str, second: str, layout: str):
     assert np.allclose(product, slope, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_lists_that_expressions_are_pushed_on():
     """An expression that stands in a push is laid out as its own name was."""

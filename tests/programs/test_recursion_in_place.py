@@ -152,6 +152,7 @@ def use_overlapping(x):
     return y[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "sizes"),
     sampled([(median, (7,)), (filled, (5,)), (merge_sorted, (9, 9)), (spectrum, (8,)), (mutual, (2,))], 5),

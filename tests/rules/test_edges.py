@@ -122,6 +122,7 @@ def rows(x):
     return np.sum(np.linalg.norm(np.stack((x, x)), axis=1)) / 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [length, distance, rows])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 def test_norms_of_huge_and_tiny_vectors(f, dtype: type):
@@ -135,6 +136,7 @@ def test_norms_of_huge_and_tiny_vectors(f, dtype: type):
         assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], 0.6, rtol=close), k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 def test_norms_of_subnormal_vectors(dtype: type):
     for k in (-310, -315, -318) if dtype is np.float64 else (-40, -41):
@@ -147,6 +149,7 @@ def test_norms_of_subnormal_vectors(dtype: type):
             assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], unit[0], rtol=close), k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [-2, -1, -0.5, 0.5, 2.5, 3, 4])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 def test_norms_of_other_orders_of_huge_and_tiny_vectors(order: float, dtype: type):
@@ -168,6 +171,7 @@ def test_norms_of_other_orders_of_huge_and_tiny_vectors(order: float, dtype: typ
             assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], slopes[0], rtol=close), k
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [np.std, np.nanstd], ids=["std", "nanstd"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 def test_deviations_of_huge_and_tiny_numbers(f, dtype: type):
@@ -217,6 +221,7 @@ def test_unit_vectors_of_huge_and_tiny_ones():
         assert np.allclose(first(np.array([3.0, 4.0]) * 10.0**k) * 10.0**k, [0.128, -0.096], rtol=1e-12), k
 
 
+@pytest.mark.slow
 def test_spectral_norms_of_huge_and_tiny_matrices():
     largest = tapec.value_and_grad(lambda a: np.linalg.norm(a, 2))
     a = np.array([[3.0, 1.0], [2.0, 4.0]])
@@ -275,6 +280,7 @@ def test_an_angle_at_the_origin_that_nobody_uses():
     assert np.array_equal(tapec.grad(f)(np.array([0.0, 1.0])), [0.0, 0.0])
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_kinks_that_cancel():
     zero = np.zeros(2)
@@ -298,6 +304,7 @@ def exponential(a):
     return ((v * np.exp(w)) @ v.T)[0, 1]
 
 
+@pytest.mark.slow
 def test_vectors_of_one_eigenvalue_have_no_derivative():
     a = np.diag([1.0, 1.0, 2.0]) + 1e-17
     assert np.isnan(tapec.grad(exponential)(a)).any()
@@ -306,6 +313,7 @@ def test_vectors_of_one_eigenvalue_have_no_derivative():
     assert np.isfinite(tapec.grad(lambda a: np.linalg.eigh(a)[0].sum())(a)).all()
 
 
+@pytest.mark.slow
 def test_a_singular_determinant():
     det = lambda a: np.linalg.det(a)  # noqa: E731
     assert np.allclose(tapec.grad(det)(np.array([[1.0, 2.0], [2.0, 4.0]])), [[4.0, -2.0], [-2.0, 1.0]])
@@ -333,6 +341,7 @@ def soft_alignment(d, gamma):
     return r[n, n]
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 @pytest.mark.parametrize("opt_level", [0, 1, 2])
 def test_an_adjoint_of_zero_contributes_zero(opt_level: int):
@@ -344,6 +353,7 @@ def test_an_adjoint_of_zero_contributes_zero(opt_level: int):
     assert tapec.grad(soft_alignment, 1, opt_level=opt_level)(d, 1.0) == pytest.approx(slope, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_without_strong_zeros_a_product_with_infinity_is_nan():
     d = np.arange(9.0).reshape(3, 3) / 9.0
@@ -398,6 +408,7 @@ def all_distances(p, w):
     return s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opt_level", [0, 2])
 def test_the_root_of_a_sum_of_squares_is_flat_at_zero(opt_level: int):
     p, w = np.random.default_rng(0).random((4, 2)), np.ones((4, 4))
@@ -413,6 +424,7 @@ def test_the_root_of_a_sum_of_squares_is_flat_at_zero(opt_level: int):
     assert tapec.grad(lambda x: math.sqrt(abs(x)), opt_level=opt_level)(1e-300) > 1e140
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_a_gradient_of_a_gradient_does_not_see_the_tip():
     # the branch that is not taken has an adjoint of zero, times what is infinite
@@ -468,6 +480,7 @@ def squares_in_a_recursion(x, n):
     return 0.0 if n == 0 else np.log(x[n - 1]) ** 2 + squares_in_a_recursion(x, n - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_a_residual_of_zero_has_a_curvature():
     x = np.array([1.0, 2.0, 0.5])
@@ -485,6 +498,7 @@ def test_a_residual_of_zero_has_a_curvature():
     assert tapec.grad(tapec.grad(tapec.grad(cube)))(1.0) == 6.0 == tapec.grad(lambda x: tapec.hvp(cube)(x, 1.0))(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_where_a_second_derivative_is_masked_it_is_zero():
     f = lambda x: np.where(x > 1.0, np.sqrt(np.maximum(x - 1.0, 0.0)), 0.0).sum()  # noqa: E731

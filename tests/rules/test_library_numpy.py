@@ -506,6 +506,7 @@ def test_matrix_norms(order: Any):
         agrees(np.linalg.norm, m, order)
 
 
+@pytest.mark.slow
 def test_norms_by_singular_values():
     for a in (ARRAYS["matrix"], ARRAYS["square"]):
         for order in (-2, "nuc", 2):

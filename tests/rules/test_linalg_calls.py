@@ -71,6 +71,7 @@ def test_derivatives_know_all_forms(f):
     check(f, (A, B), (0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 2])
 def test_no_gradient_is_zero_in_silence(level):
     _, (a_bar, b_bar) = tapec.value_and_grad(right_side_by_name, wrt=("a", "b"), opt_level=level)(A, B)

@@ -82,6 +82,7 @@ def test_a_parameter_that_we_do_not_take_is_refused_by_its_name():
 X, Y, Z = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0]), np.array([0.5, 0.25])
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 @pytest.mark.parametrize("indexing", ["xy", "ij"])
 def test_grids_of_any_number_of_axes(indexing: str):

@@ -47,6 +47,7 @@ def test_no_derivative_is_finite_and_wrong(row: str):
         assert not any(one is not None and one.is_wrong for one in _findings(row, dtype, exponents))
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_least_squares_of_huge_and_tiny_systems():
     solve = tapec.grad(lambda a, b: np.sum(np.linalg.lstsq(a, b)[0]))

@@ -283,6 +283,7 @@ def test_derivatives(name: str):
                 np.testing.assert_allclose(tangent, 2 * found, rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_they_are_the_same():
     def several(x, n):
@@ -301,6 +302,7 @@ def test_compiled_they_are_the_same():
     assert tapec.grad(lambda x: np.sum(sp.expit(x)))(x.astype(np.float32)).dtype == np.float32
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_to_second_order():
     found = tapec.hessian(lambda x: sp.gammaln(x[0]) * sp.jv(1, x[1]))(np.array([1.3, 0.7]))

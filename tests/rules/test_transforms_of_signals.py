@@ -19,6 +19,7 @@ def spectrum(x, z):
     return np.sum(y.real**3) + np.sum(np.abs(half) ** 2) + np.sum(np.fft.irfft(half * half, 9) ** 2)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_transforms():
     x, z = RNG.normal(size=5), RNG.normal(size=5) + 1j * RNG.normal(size=5)
@@ -57,6 +58,7 @@ def several(x):
     return total + sp.eval_hermite(3, x) + sp.lambertw(x).real
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_loops_of_ufuncs():
     with interpreted():

@@ -22,6 +22,7 @@ def view(rng, whole):
     return np.atleast_1d(found.T if rng.random() < 0.5 else found)
 
 
+@pytest.mark.slow
 def test_arrays_that_share_an_element_meet(rng, monkeypatch: pytest.MonkeyPatch):
     for function in (overlap, aliasing._interleave):
         # there are many kinds of arrays to compile for

@@ -59,6 +59,7 @@ def through_layers(x, w):
     return x.sum()
 
 
+@pytest.mark.slow
 def test_loops_use_it_and_give_the_same_gradient(rng: np.random.Generator):
     args = rng.normal(size=(4, 3)), rng.normal(size=(2, 3, 3))
     with interpreted():

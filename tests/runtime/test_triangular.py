@@ -55,6 +55,7 @@ def below(a):
     return np.sum(lower[1:, 0] ** 2) + np.sum(np.log(np.diag(lower)))
 
 
+@pytest.mark.slow
 def test_second_derivatives_where_the_seed_is_diagonal_at_one_point():
     at = np.diag([1.0, 4.0, 9.0])
     with interpreted():

@@ -15,6 +15,7 @@ def test_every_corpus_has_programs_with_names_of_their_own(corpus: str):
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.slow
 def test_texts_of_a_corpus_are_generated_by_public_functions():
     golden = {case.name: case for case in sources.cases("golden")}
     found = sources.texts(["golden"])

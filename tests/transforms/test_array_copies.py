@@ -345,6 +345,7 @@ def band(x, begin, end):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [pairs_of_rows, band], ids=lambda f: f.__name__)
 def test_no_copy_of_what_an_iteration_reads_a_part_of(f: Callable[..., Any]):
     begin = np.array([3, 0, 2, 3, 1])

@@ -113,6 +113,7 @@ CASES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "args"), sampled(CASES, 5), ids=[case[0].__name__ for case in CASES])
 def test_values_of_inner_loops_are_in_buffers(function, args):
     source = tapec.value_and_grad(function).source(*[numba.typeof(arg) for arg in args])
@@ -168,6 +169,7 @@ def neighbours(x, thr):
     return total
 
 
+@pytest.mark.slow
 def test_a_few_iterations_that_formulas_count_stay_on_lists():
     """Two iterations are `4 - 2` of them, at least none."""
     assert "_store_stack" not in tapec.emit(neighbours, signature="f8[::1], f8")

@@ -68,6 +68,7 @@ def of_either(a, q):
 PROGRAMS = (covariance, narrowing, updates, factors, of_either)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 3), ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any], rng: np.random.Generator):
     args = 0.5 * rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
@@ -83,6 +84,7 @@ def test_no_list_keeps_adjoints(f: Callable[..., Any]):
     assert not [name for name in kept if name.startswith("t")]
 
 
+@pytest.mark.slow
 def test_an_inverse_has_the_extents_of_its_matrix():
     """So that products with it may have a form for few elements, and what their loops keep is in buffers."""
     text = tapec.emit(updates, (0, 1), signature="f8[:, ::1], f8[:, ::1]")

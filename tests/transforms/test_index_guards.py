@@ -303,6 +303,7 @@ def test_python_says_where(f):
             assert (found is IndexError) == (subscripts.outcome(f, given) is IndexError), given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"opt_level": 0}, {"opt_level": 1}, {"parallel": True}], ids=str)
 def test_options(options):
     for f, good, bad in ((in_a_branch, (X, YES, 5), (X, NO, 5)), (gathered, (X, [0, 3]), (X, [0, 4]))):
@@ -316,6 +317,7 @@ def scaled(x, i):
     return x * x[i]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("i", [4, -5])
 def test_every_derivative(i):
     calls = [
@@ -377,11 +379,13 @@ def test_what_is_proved_is_not_tested():
     assert "IndexOutOfRange" not in tapec.emit(round_a_ring, signature="f8[:],i8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(6), 3))
 def test_random_programs(seed: int, tmp_path: Path):
     assert not subscripts.checked(seed, tmp_path, Counter())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(6), 3))
 def test_random_array_subscripts(seed: int, tmp_path: Path):
     assert not subscripts.checked(seed, tmp_path, Counter(), "arrays")

@@ -100,6 +100,7 @@ def moving(x, q):
 PROGRAMS = (sorted_by_insertion, strides, left_in_the_middle, conditional, moving)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 4), ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any]):
     with interpreted():

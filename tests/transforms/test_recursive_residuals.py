@@ -256,6 +256,7 @@ def test_threads_share_no_lists():
     assert "_forward(" not in source
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("level", [0, 2])
 def test_a_recursive_function_may_call_another_one(level: int):

@@ -92,6 +92,7 @@ def test_arguments_stay_as_they_are():
     np.testing.assert_array_equal(x, X)
 
 
+@pytest.mark.slow
 def test_matrices_in_the_order_of_columns_and_strided_directions():
     def f(m):
         return m.T @ m[:, 0]
@@ -105,6 +106,7 @@ def test_matrices_in_the_order_of_columns_and_strided_directions():
     np.testing.assert_allclose(tapec.vjp_fun(f, directions=True)(m, seeds)[1], np.tensordot(seeds, block, 1))
 
 
+@pytest.mark.slow
 def test_structures_numbers_and_what_has_no_derivative():
     def f(p, k):
         w, b = p

@@ -169,6 +169,7 @@ def some(a, b, c):
     return np.array([a * b, b * c, a / c, np.sqrt(a)]), a * b * c
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "args"),
     [
@@ -219,6 +220,7 @@ def test_all_functions_of_whole_arrays_are_among_them():
     assert seen | made == PRIMITIVES.keys()
 
 
+@pytest.mark.slow
 def test_hessians_are_forward_mode_twice():
     def f(x):
         return np.sum(np.sin(x[1:] * x[:-1]) * x[0]) + np.linalg.det(np.outer(x, x) + np.eye(x.size))

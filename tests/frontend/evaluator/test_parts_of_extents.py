@@ -123,6 +123,7 @@ def test_parts_beside_another_argument(n: int, m: int, rng: np.random.Generator)
             check(given_beside, args, wrt=(0, 1), gradient=MADE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", sampled([8, 4, 0], 3))
 def test_gates(rows: int, rng: np.random.Generator):
     w, b, x = rng.normal(size=(rows, 3 + rows // 4)), rng.normal(size=rows), rng.normal(size=(3, 3))
@@ -151,6 +152,7 @@ def test_what_is_never_negative_is_not():
     assert proved > 50
 
 
+@pytest.mark.slow
 def test_the_usual_case_asks_for_multiples_and_stretches_nothing():
     text = tapec.emit(gates, (0, 1), signature="f8[:, ::1], f8[::1], f8[:, ::1]")
     assert "b.shape[0] == 4 * (b.shape[0] // 4)" in text

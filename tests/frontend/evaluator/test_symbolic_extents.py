@@ -150,6 +150,7 @@ def patches(image, kernel):
     return np.sum(np.sin(made) * kernel[0])
 
 
+@pytest.mark.slow
 def test_slices_of_an_array_with_a_border_are_as_long_as_what_is_inside():
     source = tapec.grad(patches).source(float64[:, :, :, ::1], MATRIX)
     assert "must match" not in source and "broadcast" not in source

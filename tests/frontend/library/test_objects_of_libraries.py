@@ -24,6 +24,7 @@ def differences(f: Any, x: Any) -> Any:
     return np.array([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(x.size)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spline", SPLINES, ids=lambda one: type(one).__name__)
 def test_splines(spline: Any) -> None:
     def f(x: Any) -> Any:
@@ -52,6 +53,7 @@ def test_other_splines_are_refused() -> None:
         tapec.grad(lambda x: curves(x)[0])(1.0)
 
 
+@pytest.mark.slow
 def test_frozen_distributions() -> None:
     def f(x: Any) -> Any:
         made = st.gamma(x[0], scale=x[1])

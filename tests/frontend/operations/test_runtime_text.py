@@ -69,6 +69,7 @@ def of_integers_and_truth(x):
     return x[0] * float(f"{n}.{n:03d}") * len(f"{x[0] > 1}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [rounded, formatted, compared, of_a_loop, of_integers_and_truth])
 def test_text_has_no_derivative(f):
     value, gradient = tapec.value_and_grad(f)(X)
@@ -79,11 +80,13 @@ def test_text_has_no_derivative(f):
     assert np.isclose(tapec.jvp(f, (X,), (X,))[1], gradient @ X, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_numbers_of_single_precision_are_written_as_such():
     x = X.astype(np.float32)
     assert np.isclose(tapec.grad(of_single_precision)(x)[0], np.float32(1.234567))
 
 
+@pytest.mark.slow
 def test_text_that_is_no_number_raises_as_in_python():
     with pytest.raises(ValueError, match="could not convert string to float: 'a1.234567'"):
         tapec.grad(lambda x: x[0] * float(f"a{x[0]}"))(X)
@@ -112,6 +115,7 @@ def compiled(x):
     return tape.gradient(z, x)
 
 
+@pytest.mark.slow
 def test_in_compiled_functions():
     for x in (X, 1.5 * X, X + 0.25):
         assert np.allclose(compiled(x), 2 * x * round(float(np.sum(x * x)), 2))
@@ -127,6 +131,7 @@ def written_out(x, p):
     return np.sum(np.tanh(np.tanh(x @ p["W0"] + p["b0"]) @ p["W1"] + p["b1"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 3])
 def test_the_key_of_a_dict_in_a_loop(width: int):
     rng = np.random.default_rng(0)

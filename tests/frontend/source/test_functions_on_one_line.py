@@ -38,6 +38,7 @@ def test_numbers_that_are_equal_are_not_the_same():
     assert len(set(columns)) == 3 and columns == sorted(columns)
 
 
+@pytest.mark.slow
 def test_without_columns(tmp_path: Path):
     file = tmp_path / "row_products.py"
     file.write_text(

@@ -76,6 +76,7 @@ def test_other_files_stay():
     assert square.__code__.co_filename == __file__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["", "# another cell of this name\n"])
 def test_a_notebooks_text_is_pickled_along(tmp_path: Path, other: str):
     cell = """

@@ -89,6 +89,7 @@ def walked_backwards(u, a):
 PROGRAMS = [no_iteration, stages, layers, nested, changed_afterwards, emptied, numbers, walked_backwards]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 3))
 def test_programs(f):
     oracles.check(f, (arr(3), arr(3, 3) * 0.5))

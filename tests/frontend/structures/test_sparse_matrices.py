@@ -125,22 +125,26 @@ def check(f: Any, A: Any, x: Any) -> None:
 X = np.array([0.7, -0.4, 0.9, 1.3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", CLASSES[:3])
 def test_arrays(f: Any, name: str) -> None:
     check(f, matrix(name), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", (times_vector, from_the_left, transposed, branches), ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", CLASSES[3:])
 def test_matrices(f: Any, name: str) -> None:
     check(f, matrix(name), X)
 
 
+@pytest.mark.slow
 def test_branches_and_loops() -> None:
     check(branches, matrix("csr_array"), X)
 
 
+@pytest.mark.slow
 def test_sums_along_axes_of_arrays() -> None:
     def f(A: Any, x: Any) -> Any:
         return np.sum(A.sum(axis=0) ** 2) + np.sum(A.sum(axis=-1) * x) + np.sum(A.mean(axis=1) ** 3)
@@ -149,6 +153,7 @@ def test_sums_along_axes_of_arrays() -> None:
         check(f, matrix(name), X)
 
 
+@pytest.mark.slow
 def test_a_star_is_the_product_of_matrices_and_elementwise_of_arrays() -> None:
     def f(A: Any, x: Any) -> Any:
         return np.sum((A * x[:3]) ** 2) + np.sum((x * A) ** 3)
@@ -160,6 +165,7 @@ def test_a_star_is_the_product_of_matrices_and_elementwise_of_arrays() -> None:
     check(g, matrix("csc_array"), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ("csr_array", "csc_array", "csc_matrix"))
 def test_systems(name: str) -> None:
     def f(A: Any, x: Any) -> Any:
@@ -168,6 +174,7 @@ def test_systems(name: str) -> None:
     check(f, square(name), X)
 
 
+@pytest.mark.slow
 def test_elements_that_stand_in_one_place_are_added_up() -> None:
     A = sp.coo_array((np.array([1.0, 2.0, 3.0]), (np.array([1, 0, 1]), np.array([0, 1, 0]))), shape=(2, 2))
 
@@ -178,6 +185,7 @@ def test_elements_that_stand_in_one_place_are_added_up() -> None:
     check(f, A, X)
 
 
+@pytest.mark.slow
 def test_second_derivatives() -> None:
     A, place = square("csc_array"), np.arange(4)
     indices, indptr = A.indices, A.indptr
@@ -195,6 +203,7 @@ def test_second_derivatives() -> None:
         np.testing.assert_allclose(mixed[k], (high[1] - low[1]) / (2 * STEP), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_matrices_that_the_program_makes_of_triples() -> None:
     rows, columns = np.array([0, 1, 1, 2, 1]), np.array([0, 1, 2, 2, 1])
 
@@ -269,6 +278,7 @@ def test_other_formats_are_refused(name: str) -> None:
         tapec.grad(lambda A: A.sum())(getattr(sp, name)(matrix("csr_array", 4, 4)))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled() -> None:
     check(times_vector, matrix("csr_array"), X)

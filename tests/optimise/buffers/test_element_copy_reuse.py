@@ -171,6 +171,7 @@ def normalised(y, w, steps):
     return y.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "args", "signature", "array", "stores"),
     [

@@ -145,6 +145,7 @@ C = np.array([[0.5, -0.2, 0.9], [0.3, 0.4, -0.1]])
 V = np.array([0.7, -0.4, 1.1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "args"),
     sampled([(filtered, (A, C, V)), (handed_back, (A, V)), (left_early, (A, V)), (twice_deep, (A, V))], 4),
@@ -157,6 +158,7 @@ def test_derivatives(f: Callable[..., Any], args: tuple[Any, ...]):
             check_derivative(f, (*args, steps), wrt=tuple(range(len(args))), gradient=made)
 
 
+@pytest.mark.slow
 def test_a_filter_keeps_its_steps_in_rows():
     signature = "f8[:, ::1], f8[:, ::1], f8[::1], i8"
     text = tapec.emit(filtered, (0, 1, 2), signature=signature)

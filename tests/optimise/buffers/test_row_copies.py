@@ -181,6 +181,7 @@ def test_gradients_are_the_same_without(rng, f, make, wrt):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_it_is_told():
     types = tuple(map(numba.typeof, make_water(np.random.default_rng(1), 5)))
     assert "is written where it is kept" in str(tapec.explain(shallow_water, (0, 1, 2), types))

@@ -95,6 +95,7 @@ def until_small(u, a, b):
 PROGRAMS = [of_one_branch, crank_nicolson, changed_in_the_loop, likelihood, until_small]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 3))
 def test_programs(f):
     a = arr(3, 3) * 0.4 + 3.0 * np.eye(3)

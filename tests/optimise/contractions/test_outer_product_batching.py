@@ -189,6 +189,7 @@ def layers(w, v, x, h0):
 SIZES = [(6, 24, 24), (40, 24, 9), (40, 9, 24), (40, 24, 24), (40, 24, 5), (0, 9, 9), (3, 0, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", sampled(["float64", "float32"], 2))
 @pytest.mark.parametrize("sizes", sampled([pytest.param(sizes) for sizes in SIZES], 7), ids=str)
 def test_gradients_are_those_of_the_textbook_adjoint(sizes, dtype):

@@ -298,6 +298,7 @@ def chain(angles):
     return total
 
 
+@pytest.mark.slow
 def test_a_matrix_that_is_multiplied_again_and_again_keeps_its_extents(rng):
     with interpreted():
         check_derivative(chain, (rng.normal(size=4),))

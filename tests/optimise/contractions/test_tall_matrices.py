@@ -233,6 +233,7 @@ def rows_times_one_column(x, a, b, m, n):
     return b.sum()
 
 
+@pytest.mark.slow
 def test_statements_of_both_versions_are_told_apart():
     text = tapec.emit(rows_times_one_column, wrt=("a", "b", "m"), signature="f8, f8[:], f8[:], f8[:,:], i8")
     assert "def rows_times_one_column" in text

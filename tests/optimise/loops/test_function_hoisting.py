@@ -144,6 +144,7 @@ def negative_where_no_iteration_is(x, mu, nu, s):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", sampled([student, decays, on_a_triangle, on_a_square, negative_where_no_iteration_is], 2))
 @pytest.mark.parametrize("n", sampled([5, 0, 1], 3))
 def test_programs(f, n: int):

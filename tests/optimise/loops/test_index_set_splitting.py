@@ -75,6 +75,7 @@ def test_what_stays(changed):
     assert split_index_sets(function) == function
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", sampled(["i != k", "j != k", "k == j"], 3))
 @pytest.mark.parametrize("beside", sampled(["s += 0.5 * x", "a[i] = s"], 2))
 def test_all_iterations_run_in_their_order(test: str, beside: str):

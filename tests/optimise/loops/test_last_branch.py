@@ -149,6 +149,7 @@ def largest(x):
     return top * top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("states", sampled([3, 1, 10, 70], 4))
 def test_maxima_by_loops(rng: np.random.Generator, states: int):
     check(likeliest, (rng.uniform(1.0, 2.0, (4, states)), rng.uniform(1.0, 2.0, (states, states))))

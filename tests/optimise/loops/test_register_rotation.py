@@ -261,6 +261,7 @@ def leapfrog(x):
     return np.sum(now * now)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_results_are_the_same_for_all_lengths():
     programs = (valley, downhill, curvature, slopes, fourth_order, shocks, leapfrog)

@@ -181,6 +181,7 @@ def test_gradients_are_those_without_the_pass():
                 np.testing.assert_allclose(gradient, plain, rtol=1e-12, atol=1e-14, err_msg=f.__name__)
 
 
+@pytest.mark.slow
 def test_the_generated_source_looks_for_no_ties():
     for f in (softmax, tempered, ratio):
         text = tapec.emit(f, signature="f8[:], f8[:]")

@@ -174,6 +174,7 @@ def test_values_that_others_meet_on_the_way_stay_in_the_loop(f, n):
     oracles.check(f, (arr(n, 2), arr(2), arr(2, 2)), gradient=MADE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", sampled([3, 0], 2))
 @pytest.mark.parametrize(
     "f", sampled([gaussian, factored, powers, changed_in_an_iteration, kept_from_iteration_to_iteration], 5)
@@ -183,6 +184,7 @@ def test_programs(f, n):
     oracles.check(f, (arr(n, 2), arr(2), s), gradient=MADE)
 
 
+@pytest.mark.slow
 def test_a_factorisation_is_reversed_once():
     text = tapec.emit(gaussian, wrt=(0, 1, 2), signature="f8[:,::1], f8[::1], f8[:,::1]")
     around: list[str] = []

@@ -133,6 +133,7 @@ def looked_up(a, b):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_it_raises_where_numba_does():
     a, b = np.array([0.5, -1.0, 1.5]), np.array([2.0, 0.0, 4.0])

@@ -106,6 +106,7 @@ TREES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", sampled([pytest.param(nodes) for nodes in TREES], 8))
 def test_a_tree_has_the_gradient_that_it_has_without_forms(rng: np.random.Generator, nodes):
     args = tree(rng, *nodes)

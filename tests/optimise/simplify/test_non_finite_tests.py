@@ -67,6 +67,7 @@ def test_where_it_arrives():
     assert "nan is read from `w[i" in str(error) and [*error.operands.values()] == [2]
 
 
+@pytest.mark.slow
 def test_every_derivative():
     for call in (
         lambda: tapec.jvp(quotient, (1.0, 0.0), (1.0, 0.0), debug="nan"),

@@ -525,6 +525,7 @@ def paths(x, drift):
 PATHS = [pytest.param(shape) for shape in ((70, 3), (16, 1), (15, 4), (3, 30), (64, 5), (0, 3))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", sampled(PATHS, 6))
 def test_paths_have_a_second_form_for_few_of_them(shape):
     x = np.sin(np.arange(shape[0] * shape[1])).reshape(shape)

@@ -392,6 +392,7 @@ def obstacles(u, links, obstacles):
     return cost
 
 
+@pytest.mark.slow
 def test_with_a_limit_of_memory():
     args = np.ones((2, 3)), np.array([0.4, 0.3, 0.6]), np.arange(12.0).reshape(4, 3) * 0.2
     with interpreted():

@@ -34,6 +34,7 @@ def undecorated(name):
         return outcome(BODIES[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(BODIES, 24))
 def test_undecorated(name):
     _, along = undecorated(name)

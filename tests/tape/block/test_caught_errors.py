@@ -101,6 +101,7 @@ def compiled_slope(x):
     return tape.gradient(y, x)
 
 
+@pytest.mark.slow
 def test_growing_jitter():
     for shift, jitter in ((-0.5, 1.0), (0.5, 1e-3), (-0.005, 1e-2)):
         x = shift * np.eye(2)

@@ -242,6 +242,7 @@ def test_the_lesser_of_two_is_one_of_them():
     assert lesser(constant(2.0)) == tapec.function(lesser)(2.0) == 8.0
 
 
+@pytest.mark.slow
 def test_views_are_sources():
     def views(x):
         with GradientTape(persistent=True) as tape:

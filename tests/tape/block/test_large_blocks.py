@@ -21,6 +21,7 @@ def loaded(tmp_path, text):
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [270, 1500])
 def test_sums_of_many_terms(tmp_path, terms):
     total = " + ".join(f"x * {k}" for k in range(terms))

@@ -276,6 +276,7 @@ def flat(value):
     return [value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", sampled(BODIES, 3), ids=lambda body: body.__name__)
 def test_programs_do_what_they_do_written_out(body):
     made = []

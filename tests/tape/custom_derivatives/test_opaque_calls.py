@@ -66,6 +66,7 @@ def of_sums(x):
 EXPECTED = np.array([20.0, 18.0, 12.0])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_called():
     assert np.array_equal(tapec.grad(of_sums)(X), EXPECTED)
     assert tapec.grad(airy)(1.0) == sp.airy(1.0)[1]
@@ -73,6 +74,7 @@ def test_what_cannot_be_read_is_called():
     assert tapec.value_and_grad(by_c)(0.3) == pytest.approx((math.cos(0.3), -math.sin(0.3)))
 
 
+@pytest.mark.slow
 def test_in_tapes_and_compiled_functions():
     v = tapec.Variable(X)
     with tapec.GradientTape() as tape:
@@ -88,6 +90,7 @@ def test_in_tapes_and_compiled_functions():
     assert np.array_equal(step(v), EXPECTED)
 
 
+@pytest.mark.slow
 def test_from_jitted_code_and_in_loops():
     slope = tapec.grad(airy)
 
@@ -118,6 +121,7 @@ def test_a_rule_that_is_read_is_differentiated():
         tapec.hessian(airy)(1.0)
 
 
+@pytest.mark.slow
 def test_beside_derivatives():
     assert np.array_equal(tapec.grad(lambda x: np.sum(x * CUMULATIVE(tapec.stop_gradient(x))))(X), np.cumsum(X))
     with pytest.raises(tapec.errors.NotDifferentiable, match="called as it is, and has no derivative"):
@@ -126,6 +130,7 @@ def test_beside_derivatives():
         tapec.jvp(lambda x: CUMULATIVE(x), (X,), (X,))
 
 
+@pytest.mark.slow
 def test_types_of_results():
     halves = tapec.opaque(lambda x: np.asarray(x)[::2], "f8[:]")
     assert np.array_equal(tapec.grad(lambda x: np.sum(x * halves(np.ones(6))))(X), np.ones(3))
@@ -134,6 +139,7 @@ def test_types_of_results():
     assert tapec.grad(lambda x: x + tapec.opaque(math.erf, "f8")(2.0))(1.0) == 1.0
 
 
+@pytest.mark.slow
 def test_registered_functions():
     cosine = ctypes.CDLL(None).cosh
     cosine.restype, cosine.argtypes = ctypes.c_double, [ctypes.c_double]
@@ -166,6 +172,7 @@ def test_it_is_no_module():
         tapec.emit(airy, signature="f8")
 
 
+@pytest.mark.slow
 def test_the_hint_of_a_refusal_is_a_way_out():
     with pytest.raises(tapec.errors.UnsupportedFunction) as told:
         tapec.grad(lambda x: sp.airye(x)[0])(1.0)
@@ -174,6 +181,7 @@ def test_the_hint_of_a_refusal_is_a_way_out():
     assert tapec.grad(lambda x: airy(x) ** 2)(1.0) == pytest.approx(2.0 * sp.airy(1.0)[0] * sp.airy(1.0)[1])
 
 
+@pytest.mark.slow
 def test_arguments_are_read_only_and_results_are_copied():
     def written(x):
         x[0] = 5.0

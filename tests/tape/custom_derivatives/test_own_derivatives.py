@@ -75,6 +75,7 @@ def both(x):
 # one rule gives both modes
 
 
+@pytest.mark.slow
 def test_tangents_are_transposed():
     assert squared(3.0) == 9.0 and squared.__doc__ == "The square."
     agree(lambda x: np.sum(squared(x) * x), lambda x: np.sum(x**3), X)
@@ -95,6 +96,7 @@ def test_compiled_and_from_jitted_code():
     np.testing.assert_allclose(twice(X), 2.0 * plain(X), rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_several_results():
     def in_a_loop(function):
         def loss(x):
@@ -176,6 +178,7 @@ def test_what_rules_print_is_printed_in_their_own_mode(capsys):
     assert capsys.readouterr().out == "pulled 1.0\n"
 
 
+@pytest.mark.slow
 def test_linear_rules_of_every_kind():
     @custom_gradient
     def summed(x):
@@ -208,6 +211,7 @@ def test_linear_rules_of_every_kind():
     agree(lambda a: np.sum(solved(a, X) ** 2), lambda a: np.sum(np.linalg.solve(a, X) ** 2), a)
 
 
+@pytest.mark.slow
 def test_in_place():
     """What a rule writes into is its own, and results and tangents share no memory."""
 
@@ -278,11 +282,13 @@ def rules_that_read():
     return [itself, *map(custom_gradient, (in_a_list, in_a_partial, in_a_closure, in_a_pullback, in_a_derivative))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", rules_that_read(), ids=lambda rule: rule.__name__)
 def test_what_a_rule_reads(rule):
     agree(lambda x: np.sum(rule(x) * x), lambda x: np.sum(x**3), X)
 
 
+@pytest.mark.slow
 def test_a_list_that_grew():
     @custom_gradient
     def total(x):
@@ -301,6 +307,7 @@ def test_a_list_that_grew():
     agree(lambda x: total(x) * x[0], lambda x: np.sum(x * x) * x[0], X)
 
 
+@pytest.mark.slow
 def test_inside_another_function():
     def loss(x):
         @custom_gradient
@@ -374,6 +381,7 @@ def table_times(x):
     return x * TABLE
 
 
+@pytest.mark.slow
 def test_arrays_of_modules_in_functions_that_rules_call():
     ruled = custom_gradient(lambda x: (table_times(x), lambda dy: table_times(dy)))
     agree(lambda x: np.sum(ruled(x) ** 2), lambda x: np.sum((x * TABLE) ** 2), X)
@@ -405,6 +413,7 @@ def test_shapes_are_checked_when_the_program_runs():
 # tapes
 
 
+@pytest.mark.slow
 def test_in_tapes():
     v = tapec.Variable(X)
     with interpreted():
@@ -499,6 +508,7 @@ def test_stop_gradient_of_what_is_read_is_a_way_out():
         assert tapec.grad(lambda x: loss(x, True))(3.0) == 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_random_rules(seed):
     with interpreted():

@@ -35,6 +35,7 @@ def from_c(name: str) -> Any:
     return made
 
 
+@pytest.mark.slow
 def test_either_rule_is_enough():
     cosine, sine = from_c("cos"), from_c("sin")
     tapec.register(cosine, lambda dy, y, x: -dy * math.sin(x))
@@ -91,6 +92,7 @@ def test_several_arguments_and_options():
         agree(lambda x, f=function: f(x, y=x * x, n=3, scale=2.0), lambda x: 2.0 * x**5, 0.7)
 
 
+@pytest.mark.slow
 def test_several_results():
     by_adjoints, by_tangents = (Callable(lambda x: (np.sin(x), np.cos(x))) for _ in range(2))
     tapec.register(by_adjoints, lambda d, y, x: d[0] * y[1] - d[1] * y[0])
@@ -104,6 +106,7 @@ def test_several_results():
         agree(loss, lambda x: np.sum(np.sin(x) * np.cos(x) * x), X)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_tuples_and_options_in_compiled_code():
     told = tapec.opaque(lambda x, how, *, k=1.0: (x * 2.0, x.sum() * k, len(how)), ("f8[:]", "f8", "i8"))

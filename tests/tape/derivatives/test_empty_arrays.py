@@ -105,6 +105,7 @@ def test_a_loop_that_only_renames_is_no_function(iterations):
         assert (function(x, iterations) is None) == (iterations == 1)
 
 
+@pytest.mark.slow
 def test_in_a_compiled_function():
     @tapec.function
     def step(w, rows):
@@ -119,6 +120,7 @@ def test_in_a_compiled_function():
     assert jacobian.shape == (0, 3)
 
 
+@pytest.mark.slow
 def test_jacobians_without_rows_or_columns():
     w, nothing = Variable([1.0, 2.0, 3.0]), Variable(np.ones(0))
     with GradientTape(persistent=True) as tape:

@@ -244,6 +244,7 @@ def test_none_where_no_iteration_connects(compiled):
     np.testing.assert_allclose(rows, 4.0 * X)
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_docstrings():
     result = doctest.testmod(
         tapec.gradient_tape, extraglobs={"np": np, "constant": constant, "tapec": tapec}, optionflags=doctest.ELLIPSIS

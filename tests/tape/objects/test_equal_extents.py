@@ -40,6 +40,7 @@ def central(f, x, step=1e-6):
     return by
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("compiled", [False, True], ids=["tape", "function"])
 def test_other_extents_are_met(order: int, compiled: bool):
@@ -66,6 +67,7 @@ def test_a_block_is_read_once_for_extents_that_are_equal():
     assert len(plans) == 1 and len(plans[0]) == 1
 
 
+@pytest.mark.slow
 def test_extents_with_names():
     def windows(x, k):
         with tapec.GradientTape() as tape:
@@ -89,6 +91,7 @@ def test_extents_with_names():
         assert np.allclose(windows(x, k), central(value, k), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_long_chains_of_statements():
     lines = ["x = np.sin(x) * a + b", "y = x * y + np.tanh(a)", "x = x - 0.1 * y", "b = b + 0.01 * x"]
     body = "\n".join(f"        {lines[k % 4]}" for k in range(60))

@@ -32,6 +32,7 @@ def read_only(array):
     return array
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [3.0, np.ones(3), np.ones((3, 3)), np.asfortranarray(np.ones((3, 3)))])
 def test_a_jitted_function_binds_its_parameter_anew(value):
     x = Variable(value)
@@ -49,6 +50,7 @@ def rolled(start, w, n):
     return np.sum(h)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [np.ones(3), np.ones((2, 3)), np.ones((3, 2)).T])
 @pytest.mark.parametrize("kind", [Variable, read_only, np.array])
 def test_a_state_starts_as_what_nobody_may_write(kind, start):

@@ -210,6 +210,7 @@ def test_the_examples_of_the_docstrings():
     assert result.attempted > 5 and result.failed == 0
 
 
+@pytest.mark.slow
 def test_lists_beside_variables_are_arrays():
     x = Variable(2.0)
 
@@ -227,6 +228,7 @@ def test_lists_beside_variables_are_arrays():
     assert np.allclose(tapec.function(slopes)(), expected)
 
 
+@pytest.mark.slow
 def test_squeeze_without_an_axis():
     for shape in [(1, 3, 1), (1, 1), (3,), (1, 0), (2, 1, 3)]:
         x = Variable(np.arange(float(np.prod(shape))).reshape(shape))
