@@ -72,6 +72,8 @@ def test_a_sum_over_chunks(data):
     np.testing.assert_allclose(gradient, plain[1], rtol=1e-12)
 
 
+# workers optimise
+@pytest.mark.optimised
 def test_one_two_and_four_workers_give_the_same_bits(data, four_workers):
     w, x, y = data
     f = tapec.dask.value_and_grad(loss)
