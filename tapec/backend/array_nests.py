@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from tapec.backend import printer
 from tapec.backend.array_axes import REDUCTIONS, IndexSum
@@ -153,13 +152,8 @@ class ArrayNests(ArrayValues):
         nest = self.nest
         if self.value(loop.start).axes or self.value(loop.stop).axes or not isinstance(loop.step, Const):
             raise NoWholeArrays
-        body = list(walk(loop.body))
-        inside = {stmt.target for stmt in body if isinstance(stmt, Assign)}
-        carried = [
-            name for name in dict.fromkeys(stmt.target for stmt in body if isinstance(stmt, Assign))
-            if sum(1 for stmt in body if isinstance(stmt, Assign) and stmt.target == name)
-            < len(self.axes.definitions[name])
-        ]
+        inside = Counter(stmt.target for stmt in walk(loop.body) if isinstance(stmt, Assign))
+        carried = [name for name, count in inside.items() if count < len(self.axes.definitions[name])]
         outside = self.read_outside(loop)
         if any(name in outside and name not in carried for name in inside) or any(
             name in nest.renamed for name in inside
@@ -171,9 +165,8 @@ class ArrayNests(ArrayValues):
             self.bind(name, self.everywhere(self.value(Name(name))))
         before, self.iterations = self.iterations, 0
         nest.values[loop.var] = ArrayValue(loop.var)
-        (head,) = printer.statements((without_body(loop),), 0, False)[:1]
         nest.inside += 1
-        with self.indented(head):
+        with self.indented(head_of(loop)):
             self.inner(loop.body, frozenset(carried))
         nest.inside -= 1
         for name in carried:
@@ -311,8 +304,9 @@ class ArrayNests(ArrayValues):
             self.line(f"{stmt.array}[{where}] = {value.text}")
 
 
-def without_body(loop: For) -> Any:
-    return For(loop.var, loop.start, loop.stop, loop.step, ())
+def head_of(loop: For) -> str:
+    """The line that a loop begins with."""
+    return printer.statements((For(loop.var, loop.start, loop.stop, loop.step, ()),), 0, False)[0]
 
 
 def reads_of(block: Block) -> list[str]:

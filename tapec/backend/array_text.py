@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from tapec.backend import printer
 from tapec.backend.array_axes import longest_nest
-from tapec.backend.array_nests import ArrayNests, times, without_body
+from tapec.backend.array_nests import ArrayNests, head_of, times
 from tapec.backend.array_values import ArrayNest, NoWholeArrays
 from tapec.syntax.core import Block, For, Function, If, Loop, Note, Store, walk
 
@@ -79,8 +79,7 @@ class _Writer(ArrayNests):
             self.forget(loop)
             return
         before, self.iterations = self.iterations, 0
-        (head,) = printer.statements((without_body(loop),), 0, False)[:1]
-        with self.indented(head):
+        with self.indented(head_of(loop)):
             self.block(loop.body)
         self.iterations = times(loop, before, self.iterations)
 

@@ -200,9 +200,7 @@ class ArrayValues:
             return ArrayValue(f"np.abs({texts})", axes)
         if fn in ("cast.float64", "cast.int64", "cast.bool"):
             return ArrayValue(f"np.{fn.removeprefix('cast.').replace('bool', 'bool_')}({texts})", axes)
-        if fn == "**" and self.is_float(exprs[0]):
-            return ArrayValue(printer.expression(Op(fn, tuple(Name(arg.operand) for arg in args))), axes)
-        if fn in _SIGNS:
+        if fn in _SIGNS or (fn == "**" and self.is_float(exprs[0])):
             return ArrayValue(printer.expression(Op(fn, tuple(Name(arg.operand) for arg in args))), axes)
         if fn.startswith("np.") and isinstance(getattr(np, fn.removeprefix("np."), None), np.ufunc):
             return ArrayValue(f"{fn}({texts})", axes)

@@ -18,6 +18,7 @@ from tapec.syntax.types import Type
 _SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set|carried))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
 _ADJOINT = re.compile(r"_(?:bar|dot)(?:_parts|_\d+)*$")
+_TANGENT = re.compile(r"_dot(?:_parts|_\d+)*$")
 _EXTENT = re.compile(r"_n\d+$")
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -80,6 +81,12 @@ def _words(line: str) -> frozenset[str]:
 def is_adjoint(name: str) -> bool:
     """Whether a name is that of an adjoint or tangent, of a version of one, or of what threads add up of it."""
     return _ADJOINT.search(name) is not None
+
+
+@lru_cache(4096)
+def is_tangent(name: str) -> bool:
+    """Whether a name is that of a tangent, of a version of one, or of what threads add up of it."""
+    return _TANGENT.search(name) is not None
 
 
 class Fresh:

@@ -216,7 +216,7 @@ class Strip:
             body(out, (), self.first)
             return
         lane, inner = Name(out.fresh("lane", INT64)), out.child()
-        body(inner, (lane,), inner.let("n", Op("+", (self.first, lane)), INT64))
+        body(inner, (lane,), inner.let("size", Op("+", (self.first, lane)), INT64))
         out.add(For(lane.id, Const(0), self.count, Const(1), tuple(inner.out), span=out.span))
 
 

@@ -9,10 +9,9 @@ A base of a name is never a word of the user's: `product_1` would be taken for a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from tapec.optimise.name_origins import Vocabulary, is_adjoint
+from tapec.optimise.name_origins import Vocabulary, is_adjoint, is_tangent
 from tapec.syntax.core import Assign, Const, Expr, For, Function, Name, Op, names_in, walk
 from tapec.syntax.types import Array
 
@@ -41,7 +40,6 @@ _NOUNS = {
 }
 # by the rank of an array, and an axis
 _EXTENTS: dict[tuple[int, object], str] = {(1, 0): "_size", (2, 0): "_rows", (2, 1): "_cols"}
-_TANGENT = re.compile(r"_dot(?:_parts|_\d+)*$")
 _TESTS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
 _ARITHMETIC = frozenset({"load", "+", "-", "*", "/", "neg", "ifelse", "dot", "strong"})
 _BESIDE = {"+": "next", "-": "previous"}
@@ -88,7 +86,7 @@ class TemporaryNames:
             if name in self.derivatives:
                 return self.derivatives[name]
             if is_adjoint(name):
-                return "tangent" if _TANGENT.search(name) else "adjoint"
+                return "tangent" if is_tangent(name) else "adjoint"
         return None
 
     def _unless_used(self, base: str) -> str:

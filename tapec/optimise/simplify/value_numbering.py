@@ -168,16 +168,15 @@ class _Single:
     def telling_names(self) -> dict[str, str]:
         """Names for temporaries that have none but a number, and are copied to variables that say more."""
         names: dict[str, str] = {}
+        taken = {*self.fixed, *self.types}
         for name, target in self.copied_to.items():
             if name in self.types and name not in self.fixed:
                 new, count = target, 1
-                while new in self.types or new in self.fixed:
+                while new in taken:
                     count += 1
                     new = f"{target}_{count}"
-                self.types[new] = self.types[name]
+                taken.add(new)
                 names[name] = new
-        for new in names.values():
-            del self.types[new]
         return names
 
     # expressions

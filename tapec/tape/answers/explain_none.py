@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapec.analyses.activity import call_operands, differentiable_operands
 from tapec.analyses.aliases import Aliases, aliases, is_memory
-from tapec.errors import LoweringError, Span
+from tapec.errors import LoweringError
 from tapec.syntax.core import (
     Assign,
     Call,
@@ -25,7 +25,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.tape.answers.explain_numbers import explain_numbers
+from tapec.tape.answers.explain_numbers import at_line, explain_numbers
 from tapec.tape.answers.gradients import request_of
 from tapec.tape.answers.object_names import atoms_of
 from tapec.tape.answers.targets_and_sources import sources_of, targets_of
@@ -149,7 +149,7 @@ class _Graph:
             derived = set(self.derived(stmt))
             cut = [n for n in reads(stmt) if self.key(n) in varied and n not in derived]
             if cut and any(self.key(made) in useful for made in self.made(stmt)):
-                text = f"{self.reason(stmt)} cuts the path{_at(getattr(stmt, 'span', None))}"
+                text = f"{self.reason(stmt)} cuts the path{at_line(getattr(stmt, 'span', None))}"
                 if text not in found:
                     found.append(text)
         return found[:3]
@@ -172,15 +172,11 @@ class _Graph:
     def first_use(self, names: tuple[str, ...]) -> str:
         for stmt in self.stmts:
             if set(reads(stmt)) & set(names):
-                return "; it is first used" + _at(getattr(stmt, "span", None))
+                return "; it is first used" + at_line(getattr(stmt, "span", None))
         return ""
 
     def place_of(self, name: str) -> str:
         for stmt in self.stmts:
             if name in self.made(stmt):
-                return ", but" + _at(getattr(stmt, "span", None))
+                return ", but" + at_line(getattr(stmt, "span", None))
         return ""
-
-
-def _at(span: Span | None) -> str:
-    return "" if span is None else f" at {span.file}:{span.line}: {span.text.strip()}"

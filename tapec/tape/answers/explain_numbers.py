@@ -87,9 +87,9 @@ def _broken(recording: Recording, ends: tuple[str, ...], path: frozenset[str], k
     texts: list[str] = []
     for stmts in lost.values():
         if len(stmts) == 1:
-            text = f"the derivative is zero{_at(_span(stmts[0]))}"
+            text = f"the derivative is zero{at_line(_span(stmts[0]))}"
         else:
-            text = "derivatives cancel, or are zero," + " and".join(_at(_span(stmt)) for stmt in stmts)
+            text = "derivatives cancel, or are zero," + " and".join(at_line(_span(stmt)) for stmt in stmts)
         if text not in texts:
             texts.append(text)
     return ": " + "; ".join(texts[:3]) if texts else ""
@@ -167,5 +167,6 @@ def _span(stmt: Stmt) -> Span | None:
     return found
 
 
-def _at(span: Span | None) -> str:
+def at_line(span: Span | None) -> str:
+    """Where a statement stands, in a sentence."""
     return "" if span is None else f" at {span.file}:{span.line}: {span.text.strip()}"
