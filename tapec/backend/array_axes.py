@@ -24,7 +24,6 @@ from tapec.syntax.core import (
     Expr,
     For,
     Function,
-    If,
     Name,
     Op,
     Stmt,
@@ -242,14 +241,3 @@ class ArrayAxes:
             return None
         kind = kinds.pop()
         return kind if kind == "+" or self.types[name] == Scalar("float64") else None
-
-
-def longest_nest(block: Block) -> int:
-    """How many loops stand inside each other at most."""
-    deepest = 0
-    for stmt in block:
-        if isinstance(stmt, For):
-            deepest = max(deepest, 1 + longest_nest(stmt.body))
-        elif isinstance(stmt, If):
-            deepest = max(deepest, longest_nest(stmt.body), longest_nest(stmt.orelse))
-    return deepest

@@ -17,10 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapec.backend import printer
-from tapec.backend.array_axes import longest_nest
 from tapec.backend.array_nests import ArrayNests, head_of, times
 from tapec.backend.array_values import ArrayNest, NoWholeArrays
-from tapec.syntax.core import Block, For, Function, If, Loop, Note, Store, walk
+from tapec.syntax.core import Block, For, Function, If, Loop, Note, Store, loop_depth, walk
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class _Writer(ArrayNests):
     def whole_or_loop(self, loop: For) -> None:
         lines, iterations, depth = len(self.lines), self.iterations, self.depth
         stored = [self.axes.memory(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)]
-        self.nest = ArrayNest(1 + longest_nest(loop.body), stored=frozenset[str]().union(*stored))
+        self.nest = ArrayNest(1 + loop_depth(loop.body), stored=frozenset[str]().union(*stored))
         try:
             self.as_axis(loop)
         except NoWholeArrays:

@@ -427,6 +427,12 @@ def literal_range(loop: For) -> range | None:
     return None
 
 
+def loop_depth(block: Block) -> int:
+    """How many loops a block has inside one another."""
+    inner = (loop_depth(body) + isinstance(stmt, For | Loop) for stmt in block for body in blocks(stmt))
+    return max(inner, default=0)
+
+
 def may_leave(block: Block, *ways: type[Stmt]) -> bool:
     """Whether a statement of some kinds, `Break` if none are given, may end the loop whose body this is.
 

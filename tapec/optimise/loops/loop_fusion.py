@@ -48,6 +48,7 @@ from tapec.syntax.core import (
     Store,
     blocks,
     literal_range,
+    loop_depth,
     map_blocks,
     reads,
     walk,
@@ -171,7 +172,7 @@ class _Together:
             later.setdefault(self.iterations.aliases.find(access.array), []).append(access)
         written = frozenset(written_in((first, second)))
         # a copy of what a nest has made does not keep the nest from lanes when it stays outside
-        even = _depth(first.body) == _depth(second.body)
+        even = loop_depth(first.body) == loop_depth(second.body)
         inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         for one in self.iterations.accesses(first.body):
             for other in later.get(self.iterations.aliases.find(one.array), ()):
@@ -281,12 +282,6 @@ def _copies(loop: For) -> bool:
             case _:
                 return False
     return True
-
-
-def _depth(block: Block) -> int:
-    """How many loops a block has inside one another."""
-    inner = (_depth(body) + isinstance(stmt, For | Loop) for stmt in block for body in blocks(stmt))
-    return max(inner, default=0)
 
 
 def _multiplies(value: Op) -> bool:
