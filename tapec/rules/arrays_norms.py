@@ -11,14 +11,18 @@ import tapec_runtime
 from tapec.rules.arrays_common import AXES, by_lane, kept, known, stop_gradient, within
 
 
+def _in_range(square):
+    """Whether the powers of a square that derivatives need are in the range of its type; so for nan."""
+    low, high = (np.float32(1e-24), np.float32(1e24)) if square.dtype == np.float32 else (1e-200, 1e200)
+    return not (square <= low or high <= square)
+
+
 def _length(a, before, inner, after):
     total = a.dtype.type(0)
     for k in np.ndindex(inner):
         x = a[before + k + after]
         total += x * x
-    # where the powers of the sum that derivatives need are in the range of its type
-    low, high = (np.float32(1e-24), np.float32(1e24)) if a.dtype == np.float32 else (1e-200, 1e200)
-    near = low < total and total < high
+    near = _in_range(total)
     scale = a.dtype.type(1) if near else scale_of(a, before, inner, after)
     size = total if near else scaled_squares(a, scale, before, inner, after)
     # one sum has the derivative of both

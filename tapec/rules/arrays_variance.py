@@ -9,7 +9,7 @@ import numpy as np
 
 from tapec.rules.arrays_common import AXES, axes_of, by_lane, float_type, known, stop_gradient
 from tapec.rules.arrays_nan import mean_of_numbers
-from tapec.rules.arrays_norms import scale_of, scaled_squares, unit_of
+from tapec.rules.arrays_norms import _in_range, scale_of, scaled_squares, unit_of
 from tapec.rules.arrays_product import outer
 from tapec.rules.arrays_reduce import _chosen, _chosen_count, _count, _total, mean, sum_
 from tapec.rules.arrays_shape import atleast_2d, concatenate
@@ -77,12 +77,6 @@ def var(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=No
         a = a.astype(dtype)
     freedom = _freedom(a, axis, ddof, where, correction, keepdims)
     return _total(np.square(_gaps(a, axis, where, mean)), axis, float_type(a.dtype), keepdims) / freedom
-
-
-def _in_range(square):
-    """Whether the powers of a square that derivatives need are in the range of its type; so for nan."""
-    low, high = (np.float32(1e-24), np.float32(1e24)) if square.dtype == np.float32 else (1e-200, 1e200)
-    return not (square <= low or high <= square)
 
 
 def _root_out_of_range(square, gaps, before, inner, after, freedom):
