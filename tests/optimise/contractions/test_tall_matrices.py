@@ -49,56 +49,58 @@ def test_a_loop_gets_a_second_form():
         program(),
         """
         def f(X, W, a, a1, n, n1, m, s):
-            n_1 = X.shape[0]
-            n_2 = X.shape[1]
-            size_2 = 4 * n_2
-            t_1 = n_1 >= size_2
+            n2 = X.shape[0]
+            n3 = X.shape[1]
+            size_2 = 4 * n3
+            t_1 = n2 >= size_2
             size_3 = W.shape[1]
             size_4 = 4 * size_3
-            t_2 = n_1 >= size_4
+            t_2 = n2 >= size_4
             t_3 = t_1 and t_2
             if t_3:
+                n_1 = X.shape[0]
+                n_2 = X.shape[1]
                 X_columns = np.empty((n_2, n_1))
                 for j_1 in range(n_2):
                     for i_1 in range(n_1):
                         t_4 = X[i_1, j_1]
                         X_columns[j_1, i_1] = t_4
                 for k in range(n1):
-                    C_columns = np.empty((n_2, n_1))
-                    for j in range(n_2):
-                        for i in range(n_1):
+                    C_columns = np.empty((n3, n2))
+                    for j in range(n3):
+                        for i in range(n2):
                             x = X_columns[j, i]
                             y = a[j]
                             z = x - y
                             C_columns[j, i] = z
                     t_5 = W.T
                     P_columns = np.dot(t_5, C_columns)
-                    t_rows = np.empty(n_1)
-                    for i1 in range(n_1):
+                    t_rows = np.empty(n2)
+                    for i1 in range(n2):
                         t_rows[i1] = 0.0
-                    for j1 in range(n_2):
-                        for i1_2 in range(n_1):
+                    for j1 in range(n3):
+                        for i1_2 in range(n2):
                             t = t_rows[i1_2]
                             u = P_columns[j1, i1_2]
                             v = u * u
                             t1 = t + v
                             t_rows[i1_2] = t1
-                    for i1_3 in range(n_1):
+                    for i1_3 in range(n2):
                         t_6 = t_rows[i1_3]
                         a1[i1_3] = t_6
             else:
                 for k_2 in range(n1):
-                    C = np.empty((n_1, n_2))
-                    for i_2 in range(n_1):
-                        for j_2 in range(n_2):
+                    C = np.empty((n2, n3))
+                    for i_2 in range(n2):
+                        for j_2 in range(n3):
                             x_2 = X[i_2, j_2]
                             y_2 = a[j_2]
                             z_2 = x_2 - y_2
                             C[i_2, j_2] = z_2
                     P = np.dot(C, W)
-                    for i1_4 in range(n_1):
+                    for i1_4 in range(n2):
                         t_7 = 0.0
-                        for j1_2 in range(n_2):
+                        for j1_2 in range(n3):
                             u_2 = P[i1_4, j1_2]
                             v_2 = u_2 * u_2
                             t1_2 = t_7 + v_2
