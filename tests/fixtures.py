@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Python runs what they make, and Numba infers its types; so it is with tests elsewhere that are marked `generated`
 GENERATED_IN = {"analyses", "frontend", "optimise", "tape", "transforms"}
 # folders whose tests are about what LLVM makes of a program; so it is with tests elsewhere that are marked `optimised`
-OPTIMISED_IN = {"backend", "build", "optimise", "runtime", "tools"}
+OPTIMISED_IN = {"build", "optimise"}
 
 
 @pytest.fixture(autouse=True)

@@ -19,13 +19,19 @@ from tests.oracles import (
     random_like,
     shifted,
 )
+from tests.typed import interpreted
 
 TOLERANCE = 1e-9
 
 
 def dense(f: Callable[..., Any], args: Args, wrt: tuple[int, ...], derivative: Any, **options: Any) -> np.ndarray:
     """The Jacobian or Hessian as one matrix: rows for the elements of the results, columns for those of the sources."""
-    blocks = list(leaves(derivative(f, wrt, **options)(*clone(args))))
+    return as_matrix(derivative(f, wrt, **options), args, wrt)
+
+
+def as_matrix(made: Callable[..., Any], args: Args, wrt: tuple[int, ...]) -> np.ndarray:
+    """What a dense derivative gives, as one matrix."""
+    blocks = list(leaves(made(*clone(args))))
     sources = [leaf for position in wrt for leaf in leaves(args[position])]
     lines = [blocks[k : k + len(sources)] for k in range(0, len(blocks), len(sources))]
     return np.concatenate([np.concatenate(list(_matrices(line, sources)), axis=1) for line in lines])
@@ -62,9 +68,11 @@ def check_sparse(
     wrt = float_positions(args) if wrt is None else wrt
     tolerance = SINGLE_TOLERANCE if any_single(args) else TOLERANCE
     sparse = (tapec.sparse_hessian if hessian else tapec.sparse_jacobian)(f, wrt, **options)
+    made = (tapec.hessian if hessian else tapec.jacrev)(f, wrt, **options)
     rng = np.random.default_rng(3)
     tangents = tuple(random_like(rng, args[position]) for position in wrt)
     for step in (0.0, 1e-3, 0.3, -0.5):
         moved = shifted(args, wrt, tangents, step) if step else args
-        wanted = dense(f, moved, wrt, tapec.hessian if hessian else tapec.jacrev, **options)
+        with interpreted():
+            wanted = as_matrix(made, moved, wrt)
         agree(f"at step {step}", sparse(*clone(moved)), wanted, tolerance)

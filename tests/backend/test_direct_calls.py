@@ -12,6 +12,8 @@ from numba.core import compiler
 from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT
 
+pytestmark = pytest.mark.optimised
+
 
 def jitted(function):
     return numba.njit(**lean_compiler.flags(DEFAULT))(function)

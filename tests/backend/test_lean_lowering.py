@@ -11,6 +11,8 @@ import tapec
 from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT
 
+pytestmark = pytest.mark.optimised
+
 
 def elements(rows, columns, flags, small, k):
     u = np.uint64
