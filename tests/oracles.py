@@ -261,6 +261,7 @@ def check(
     original: Callable[..., Any] | None = None,
     skip_kinks: bool = False,
     forward: bool = True,
+    forward_level: Literal[0, 1, 2] | None = None,
     compiled: Compiled = "",
     step: float = 1e-4,
     seed: int = 0,
@@ -275,6 +276,7 @@ def check(
     original     what to take values and differences from, by default `f` run by Python
     skip_kinks   leave out central differences where two step sizes disagree
     forward      whether forward mode is checked; if not, it is where there are no differences to check reverse mode by
+    forward_level  the level of forward mode, where the claim is about the other; by default that of both
     compiled     what is machine code
     also         another check of what reverse mode gave
     gradient     what makes a gradient; `functools.cache` of it where a function is checked at several arguments
@@ -314,11 +316,12 @@ def check(
         return True
 
     mine = clone(args)
+    level: dict[str, Any] = {} if forward_level is None else {"opt_level": forward_level}
     every = [None] * len(args)
     for position, tangent in zip(wrt, tangents, strict=True):
         every[position] = tangent
     with nullcontext() if compiled == "both" else interpreted():
-        out, out_dot = tapec.jvp(f, mine, tuple(every))
+        out, out_dot = tapec.jvp(f, mine, tuple(every), **level)
     same("value by jvp", out, wanted, tolerance)
     same("arguments after jvp", mine, after, tolerance)
 

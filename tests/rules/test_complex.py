@@ -18,6 +18,8 @@ from tapec.frontend.library import complex_calls
 from tapec.rules import complex_numbers
 from tests.oracles import check, interpreted
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 # in every quadrant, near and far from 0
 POINTS = (0.7 + 0.4j, -0.6 + 1.1j, -1.3 - 0.2j, 0.3 - 2.1j, 4.0 + 3.0j, -0.01 + 0.02j)
 ANALYTIC = (

@@ -10,6 +10,8 @@ import pytest
 import tapec
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 FUNCTIONS = (
     *(np.add, np.subtract, np.multiply, np.divide, np.power, np.float_power, np.maximum, np.minimum, np.fmax, np.fmin),
     *(np.arctan2, np.hypot, np.logaddexp, np.logaddexp2, np.fmod, np.remainder, np.ldexp),

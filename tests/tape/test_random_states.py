@@ -9,6 +9,8 @@ from tests.sampling import sampled
 from tests.tape.random_functions import interpreted
 from tests.tape.random_states import BETWEEN, ENDS, LOOPS, MODES, WAYS, compare
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch):

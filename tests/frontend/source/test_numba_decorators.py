@@ -17,6 +17,8 @@ from tapec.backend.fingerprint import Walk
 from tests.frontend.source.decorated import CASES, INSIDE, MACHINE_CODE, REFUSED, module
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 X = 1.5
 
 

@@ -11,6 +11,8 @@ from scipy.sparse.linalg import spsolve
 
 import tapec
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 CLASSES = ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix")
 STEP = 1e-6
 

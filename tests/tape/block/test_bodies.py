@@ -21,6 +21,8 @@ from tests.tape import (  # noqa: F401
 )
 from tests.tape.bodies import BODIES, Maker, difference, outcome
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 # those whose machine code is made in a second or two
 COMPILED = ("curvefit", "euler_traj", "logistic_newton", "regularizers", "uses_match", "uses_generators")
 
