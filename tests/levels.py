@@ -36,10 +36,16 @@ SECOND_TOLERANCE = 1e-6
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """A while in which derivatives for which no level is asked stay as differentiated, and no function is read twice.
+    """A while in which derivatives for which no level is asked stay as differentiated."""
+    with mock.patch.dict(DEFAULT.__dict__, level=0), mock.patch.object(Options, "level", 0):
+        # that of another level
+        DEFAULT.__dict__.pop("_hash", None)
+        yield
 
-    For functions that do not change, nor what they read.
-    """
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """A while in which no function is read for each of its derivatives: it does not change, nor does what it reads."""
     known: dict[Any, Any] = {}
 
     def lowered(function: Any, arguments: Any, **given: Any) -> Any:
@@ -48,13 +54,7 @@ def plainly() -> Iterator[None]:
             known[key] = lower(function, arguments, **given)
         return known[key]
 
-    with (
-        mock.patch.object(pipeline, "lower", lowered),
-        mock.patch.dict(DEFAULT.__dict__, level=0),
-        mock.patch.object(Options, "level", 0),
-    ):
-        # that of another level
-        DEFAULT.__dict__.pop("_hash", None)
+    with mock.patch.object(pipeline, "lower", lowered):
         yield
 
 

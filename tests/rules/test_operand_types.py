@@ -30,7 +30,7 @@ def cases():
         yield pytest.param(function, operands, id=f"{function.__name__}-{first}-{second}")
 
 
-@pytest.mark.parametrize(("function", "operands"), sampled(cases(), 40))
+@pytest.mark.parametrize(("function", "operands"), sampled(cases(), 40, default=5))
 def test_a_pair_of_types(function, operands):
     with tapec.GradientTape(persistent=True) as tape:
         tape.watch(operands)

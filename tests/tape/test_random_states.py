@@ -27,7 +27,9 @@ def programs():
         yield way, BETWEEN[k % len(BETWEEN)], loop, ENDS[k % len(ENDS)], MODES[k % len(MODES)], k % 3 == 0
 
 
-@pytest.mark.parametrize(("way", "between", "loop", "end", "mode", "compiled_function"), sampled(programs(), 12))
+@pytest.mark.parametrize(
+    ("way", "between", "loop", "end", "mode", "compiled_function"), sampled(programs(), 10, default=5)
+)
 def test_against_the_oracle(way, between, loop, end, mode, compiled_function):
     compare(way, between, loop, end, mode, compiled_function, runs=1)
 

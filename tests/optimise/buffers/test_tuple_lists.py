@@ -13,7 +13,6 @@ import tapec
 from tapec.optimise.buffers.tuple_lists import join_lists
 from tapec.syntax.types import BOOL, Stack
 from tests.optimise.reading import check, read
-from tests.typed import interpreted
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
 

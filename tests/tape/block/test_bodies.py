@@ -61,8 +61,18 @@ def test_machine_code(name):
     assert outcome(BODIES[name], tapec.function) == pytest.approx(undecorated(name), rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", sampled([name for name in BODIES if name not in GROWING], 12))
-@pytest.mark.parametrize("wrap", [lambda step: step, functools.partial(tapec.function, opt_level=0)])
+# every second one as a tape, the others as functions, and by `--exhaustive` all in both ways
+_KEPT = [name for name in BODIES if name not in GROWING]
+_WAYS = (lambda step: step, functools.partial(tapec.function, opt_level=0))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrap"),
+    [
+        *sampled([(name, _WAYS[k % 2]) for k, name in enumerate(_KEPT)], 9),
+        *(pytest.param(name, _WAYS[k % 2 - 1], marks=pytest.mark.exhaustive) for k, name in enumerate(_KEPT)),
+    ],
+)
 def test_nothing_is_lowered_twice(name, wrap, monkeypatch):
     made = []
     for module, label in ((block_lowering, "lower_block"), (compiled_function, "_lower"), (gradients, "compiled")):
