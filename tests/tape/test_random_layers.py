@@ -8,8 +8,6 @@ from tapec.transforms import rerolled_loops
 from tests.sampling import sampled
 from tests.tape.random_layers import examine
 
-pytestmark = pytest.mark.usefixtures("mostly_plainly")
-
 
 @pytest.fixture(autouse=True)
 def short_loops_too(monkeypatch):

@@ -348,7 +348,7 @@ REBOUND: tuple[tuple[Any, tuple[Any, ...], Any, bool], ...] = (
 @pytest.mark.parametrize(
     ("f", "args", "wrt", "level"),
     # loops on threads take seconds to compile: of their programs one is, at both levels
-    sampled([(*case[:3], level) for case in REBOUND for level in (2, 1) if level == 2 or case[0] is not cut], 16, 2),
+    sampled([(*case[:3], level) for case in REBOUND for level in (2, 1) if level == 2 or case[0] is not cut], 16, 4),
     ids=lambda one: getattr(one, "__name__", ""),
 )
 def test_arrays_that_change_their_extents(f: Any, args: tuple[Any, ...], wrt: Any, level: Any):

@@ -15,8 +15,6 @@ from tapec.tape.derivatives import block_derivative
 from tapec.transforms import rerolled_loops
 from tests.sampling import sampled
 
-pytestmark = pytest.mark.usefixtures("mostly_plainly")
-
 Layer = collections.namedtuple("Layer", ["w", "b"])
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 4))
