@@ -418,7 +418,6 @@ def all_distances(p, w):
 
 
 @pytest.mark.slow
-@pytest.mark.generated
 @pytest.mark.parametrize("opt_level", [0, 2])
 def test_the_root_of_a_sum_of_squares_is_flat_at_zero(opt_level: int):
     p, w = np.random.default_rng(0).random((4, 2)), np.ones((4, 4))
