@@ -6,8 +6,6 @@ derivative along a direction that of central differences, and both modes agree. 
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from tests.levels import read_once
@@ -15,20 +13,7 @@ from tests.sampling import sampled
 from tests.typed import interpreted
 from tools.calls import check, rows
 
-# functions and methods that a row calls
-_CALLED = re.compile(r"\b(?:np|sf|si|sl|nd|sg|sp|st)(?:\.\w+)+|\.\w+\(|\w+_\(")
-
-
-def _by_functions():
-    """The rows; those that call nothing that one before does not call either are exhaustive."""
-    known: set[str] = set()
-    for row in rows():
-        called = set(_CALLED.findall(row))
-        yield row if called - known else pytest.param(row, marks=pytest.mark.exhaustive)
-        known |= called
-
-
-@pytest.mark.parametrize("row", sampled(_by_functions(), 25))
+@pytest.mark.parametrize("row", sampled(rows(), 25))
 def test_calls(row: str, request: pytest.FixtureRequest):
     """Cleaned up where all rows are by `--exhaustive`, or else each fifth."""
     whole = request.config.getoption("exhaustive") or rows().index(row) % 5 == 0
