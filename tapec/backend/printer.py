@@ -56,6 +56,7 @@ _STRENGTH = {
 }
 _PREFIX = {"neg": "-", "pos": "+", "~": "~", "not": "not "}
 _OPPOSITE = {"==": "!=", "!=": "=="}
+_OTHER_WORD = {"and": "or", "or": "and"}
 _ATOM = 14
 _CASTS = {"float64": "float", "int64": "int", "bool": "bool"}
 
@@ -317,7 +318,8 @@ class _Writer:
 
     def conditional(self, stmt: If, depth: int, word: str) -> None:
         pad = INDENT * depth
-        body, orelse, test = stmt.body, stmt.orelse, expression(stmt.test)
+        # twice the opposite is the same, and plainer
+        body, orelse, test = stmt.body, stmt.orelse, expression(_opposite(_opposite(stmt.test)))
         if not body and orelse:
             test, body, orelse = expression(_opposite(stmt.test)), orelse, ()
         self.lines.append(f"{pad}{word} {test}:")
@@ -347,6 +349,10 @@ def _opposite(test: Expr) -> Expr:
     """The opposite of a condition; `not a < b` stays, since neither holds for a nan."""
     if isinstance(test, Op) and test.fn in _OPPOSITE:
         return Op(_OPPOSITE[test.fn], test.args)
+    if isinstance(test, Op) and test.fn in _OTHER_WORD:
+        parts = tuple(map(_opposite, test.args))
+        if not any(isinstance(part, Op) and part.fn == "not" for part in parts):
+            return Op(_OTHER_WORD[test.fn], parts)
     return test.args[0] if isinstance(test, Op) and test.fn == "not" else Op("not", (test,))
 
 

@@ -13,80 +13,81 @@ import tapec_runtime
 def elementwise_value_and_grad(x, y):
     """The value of `elementwise` and its gradient with respect to `x`."""
     tapec_runtime.wide_vectors()
-    if y.shape[0] == x.shape[0]:
+    if y.shape[0] != x.shape[0]:
+        return elementwise_value_and_grad_general(x, y)
 
-        # forward sweep
-        n = x.shape[0]
+    # forward sweep
+    n = x.shape[0]
+    # return (z**2).sum() / x.size
+    ratio = 1.0 / n
+    # z = x * y + np.sin(x)
+    total = 0.0
+    x_bar = np.empty(n)
+    for i in range(n):
+        x_i = x[i]
+        y_i = y[i]
+        total_1 = x_i * y_i + tapec_runtime.sin(x_i)
         # return (z**2).sum() / x.size
-        ratio = 1.0 / n
-        # z = x * y + np.sin(x)
-        total = 0.0
-        x_bar = np.empty(n)
-        for i in range(n):
-            x_i = x[i]
-            y_i = y[i]
-            total_1 = x_i * y_i + tapec_runtime.sin(x_i)
-            # return (z**2).sum() / x.size
-            product = 2 * total_1 * ratio
-            x_bar[i] = tapec_runtime.cos(x_i) * product + y_i * product
-            total += total_1 ** 2
+        product = 2 * total_1 * ratio
+        x_bar[i] = tapec_runtime.cos(x_i) * product + y_i * product
+        total += total_1 ** 2
 
-        # reverse sweep
-        # return (z**2).sum() / x.size
-        result = total / n
+    # reverse sweep
+    return total / n, (x_bar,)
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def elementwise_value_and_grad_general(x, y):
+    """The same as `elementwise_value_and_grad`, for arrays of any shapes."""
+    # forward sweep
+    n = x.shape[0]
+    y_size = y.shape[0]
+    # z = x * y + np.sin(x)
+    if n == 1:
+        extent = y_size
     else:
+        if y_size != 1:
+            raise ValueError("operands could not be broadcast together")
+        extent = n
+    if n != extent:
+        if n != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step = 0
+    else:
+        step = 1
+    out = np.empty(extent)
+    for i in range(extent):
+        out[i] = x[i * step]
+    if y_size != extent:
+        if y_size != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step_1 = 0
+    else:
+        step_1 = 1
+    out_1 = np.empty(extent)
+    for i in range(extent):
+        out_1[i] = y[i * step_1]
+    z = np.empty(extent)
+    for i in range(extent):
+        out_i = out[i]
+        z[i] = out_i * out_1[i] + tapec_runtime.sin(out_i)
+    # return (z**2).sum() / x.size
+    ratio = 1.0 / n
+    total = 0.0
+    z_bar = np.zeros(extent)
+    for i in range(extent):
+        z_i = z[i]
+        z_bar[i] += 2 * z_i * ratio
+        total += z_i ** 2
 
-        # forward sweep
-        x_size = x.shape[0]
-        y_size = y.shape[0]
-        # z = x * y + np.sin(x)
-        if x_size == 1:
-            extent = y_size
-        else:
-            if y_size != 1:
-                raise ValueError("operands could not be broadcast together")
-            extent = x_size
-        if x_size != extent:
-            if x_size != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step = 0
-        else:
-            step = 1
-        out = np.empty(extent)
-        for i in range(extent):
-            out[i] = x[i * step]
-        if y_size != extent:
-            if y_size != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step_1 = 0
-        else:
-            step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
-            out_1[i] = y[i * step_1]
-        z = np.empty(extent)
-        for i in range(extent):
-            out_i = out[i]
-            z[i] = out_i * out_1[i] + tapec_runtime.sin(out_i)
-        # return (z**2).sum() / x.size
-        ratio_1 = 1.0 / x_size
-        total_2 = 0.0
-        z_bar = np.zeros(extent)
-        for i in range(extent):
-            z_i = z[i]
-            z_bar[i] += 2 * z_i * ratio_1
-            total_2 += z_i ** 2
-
-        # reverse sweep
-        out_bar = np.zeros(extent)
-        # z = x * y + np.sin(x)
-        for i in range(extent):
-            z_bar_i = z_bar[i]
-            adjoint = out_1[i] * z_bar_i
-            out_bar[i] += tapec_runtime.cos(out[i]) * z_bar_i + adjoint
-        x_bar = np.zeros(x_size)
-        for i in range(extent):
-            x_bar[i * step] += out_bar[i]
-        # return (z**2).sum() / x.size
-        result = total_2 / x_size
-    return result, (x_bar,)
+    # reverse sweep
+    out_bar = np.zeros(extent)
+    # z = x * y + np.sin(x)
+    for i in range(extent):
+        z_bar_i = z_bar[i]
+        adjoint = out_1[i] * z_bar_i
+        out_bar[i] += tapec_runtime.cos(out[i]) * z_bar_i + adjoint
+    x_bar = np.zeros(n)
+    for i in range(extent):
+        x_bar[i * step] += out_bar[i]
+    return total / n, (x_bar,)

@@ -15,134 +15,136 @@ def hologram_value_and_grad(phase, field):
     field_re = field.real
     field_im = field.imag
     tapec_runtime.wide_vectors()
-    if field_re.shape[0] == phase.shape[0]:
+    if field_re.shape[0] != phase.shape[0]:
+        return hologram_value_and_grad_general(phase, field)
 
-        # forward sweep
-        n = phase.shape[0]
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        if n <= 0:
-            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
-        wave_re_bar = np.empty(n)
-        wave_im = np.empty(n)
-        # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(n):
-            total = 0.0 + phase[i]
-            cosine = tapec_runtime.cos(total)
-            sine = tapec_runtime.sin(total)
-            field_re_i = field_re[i]
-            field_im_i = field_im[i]
-            wave_re_bar[i] = cosine * field_re_i - sine * field_im_i + 1.0
-            wave_im[i] = 0.0 + (cosine * field_im_i + sine * field_re_i)
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        total_1 = 0.0
-        phase_bar = np.empty(n)
-        for i in range(n):
-            wave_re_bar_i = wave_re_bar[i]
-            wave_im_i = wave_im[i]
-            phase_bar[i] = wave_im_i + wave_im_i
-            wave_re_bar[i] = wave_re_bar_i + wave_re_bar_i
-            total_1 += wave_re_bar_i * wave_re_bar_i + wave_im_i * wave_im_i
+    # forward sweep
+    n = phase.shape[0]
+    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+    wave_re_bar = np.empty(n)
+    wave_im = np.empty(n)
+    # wave = np.exp(1j * phase) * field + 1.0
+    for i in range(n):
+        total = 0.0 + phase[i]
+        cosine = tapec_runtime.cos(total)
+        sine = tapec_runtime.sin(total)
+        field_re_i = field_re[i]
+        field_im_i = field_im[i]
+        wave_re_bar[i] = cosine * field_re_i - sine * field_im_i + 1.0
+        wave_im[i] = 0.0 + (cosine * field_im_i + sine * field_re_i)
+    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+    total_1 = 0.0
+    phase_bar = np.empty(n)
+    for i in range(n):
+        wave_re_bar_i = wave_re_bar[i]
+        wave_im_i = wave_im[i]
+        phase_bar[i] = wave_im_i + wave_im_i
+        wave_re_bar[i] = wave_re_bar_i + wave_re_bar_i
+        total_1 += wave_re_bar_i * wave_re_bar_i + wave_im_i * wave_im_i
 
-        # reverse sweep
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        phase_bar[0] += 1.0
-        # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(n):
-            total_2 = 0.0 + phase[i]
-            field_re_i_1 = field_re[i]
-            field_im_i_1 = field_im[i]
-            phase_bar_i = phase_bar[i]
-            wave_re_bar_i_1 = wave_re_bar[i]
-            adjoint = tapec_runtime.cos(total_2) * (field_re_i_1 * phase_bar_i - field_im_i_1 * wave_re_bar_i_1)
-            adjoint_1 = -(tapec_runtime.sin(total_2) * (field_im_i_1 * phase_bar_i + field_re_i_1 * wave_re_bar_i_1))
-            phase_bar[i] = adjoint + adjoint_1
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        result = total_1 + wave_im[0]
+    # reverse sweep
+    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+    phase_bar[0] += 1.0
+    # wave = np.exp(1j * phase) * field + 1.0
+    for i in range(n):
+        total_2 = 0.0 + phase[i]
+        field_re_i_1 = field_re[i]
+        field_im_i_1 = field_im[i]
+        phase_bar_i = phase_bar[i]
+        wave_re_bar_i_1 = wave_re_bar[i]
+        adjoint = tapec_runtime.cos(total_2) * (field_re_i_1 * phase_bar_i - field_im_i_1 * wave_re_bar_i_1)
+        adjoint_1 = -(tapec_runtime.sin(total_2) * (field_im_i_1 * phase_bar_i + field_re_i_1 * wave_re_bar_i_1))
+        phase_bar[i] = adjoint + adjoint_1
+    return total_1 + wave_im[0], (phase_bar,)
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def hologram_value_and_grad_general(phase, field):
+    """The same as `hologram_value_and_grad`, for arrays of any shapes."""
+    field_re = field.real
+    field_im = field.imag
+    # forward sweep
+    n = phase.shape[0]
+    field_re_size = field_re.shape[0]
+    # wave = np.exp(1j * phase) * field + 1.0
+    if n == 1:
+        extent = field_re_size
     else:
+        if field_re_size != 1:
+            raise ValueError("operands could not be broadcast together")
+        extent = n
+    if n != extent:
+        if n != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step = 0
+    else:
+        step = 1
+    out = np.empty(extent)
+    for i in range(extent):
+        out[i] = phase[i * step]
+    test = field_re_size != extent
+    if test:
+        if field_re_size != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step_1 = 0
+    else:
+        step_1 = 1
+    out_1 = np.empty(extent)
+    for i in range(extent):
+        out_1[i] = field_re[i * step_1]
+    if test:
+        if field_re_size != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step_2 = 0
+    else:
+        step_2 = 1
+    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+    if extent <= 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+    # wave = np.exp(1j * phase) * field + 1.0
+    out_2 = np.empty(extent)
+    for i in range(extent):
+        out_2[i] = field_im[i * step_2]
+    t = out_2
+    t_1 = out_1
+    wave_re = np.empty(extent)
+    wave_im = np.empty(extent)
+    for i in range(extent):
+        total = 0.0 + out[i]
+        cosine = tapec_runtime.cos(total)
+        sine = tapec_runtime.sin(total)
+        t_i = t_1[i]
+        t_i_1 = t[i]
+        wave_re[i] = cosine * t_i - sine * t_i_1 + 1.0
+        wave_im[i] = 0.0 + (cosine * t_i_1 + sine * t_i)
+    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+    total_1 = 0.0
+    wave_re_bar = np.zeros(extent)
+    wave_im_bar = np.zeros(extent)
+    for i in range(extent):
+        wave_re_i = wave_re[i]
+        wave_im_i = wave_im[i]
+        wave_im_bar[i] += wave_im_i + wave_im_i
+        wave_re_bar[i] += wave_re_i + wave_re_i
+        total_1 += wave_re_i * wave_re_i + wave_im_i * wave_im_i
 
-        # forward sweep
-        phase_size = phase.shape[0]
-        field_re_size = field_re.shape[0]
-        # wave = np.exp(1j * phase) * field + 1.0
-        if phase_size == 1:
-            extent = field_re_size
-        else:
-            if field_re_size != 1:
-                raise ValueError("operands could not be broadcast together")
-            extent = phase_size
-        if phase_size != extent:
-            if phase_size != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step = 0
-        else:
-            step = 1
-        out = np.empty(extent)
-        for i in range(extent):
-            out[i] = phase[i * step]
-        test = field_re_size != extent
-        if test:
-            if field_re_size != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step_1 = 0
-        else:
-            step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
-            out_1[i] = field_re[i * step_1]
-        if test:
-            if field_re_size != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step_2 = 0
-        else:
-            step_2 = 1
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        if extent <= 0:
-            raise tapec_runtime.IndexOutOfRange("an array", 0, 0, extent, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
-        # wave = np.exp(1j * phase) * field + 1.0
-        out_2 = np.empty(extent)
-        for i in range(extent):
-            out_2[i] = field_im[i * step_2]
-        t = out_2
-        t_1 = out_1
-        wave_re = np.empty(extent)
-        wave_im_1 = np.empty(extent)
-        for i in range(extent):
-            total_3 = 0.0 + out[i]
-            cosine_1 = tapec_runtime.cos(total_3)
-            sine_1 = tapec_runtime.sin(total_3)
-            t_i = t_1[i]
-            t_i_1 = t[i]
-            wave_re[i] = cosine_1 * t_i - sine_1 * t_i_1 + 1.0
-            wave_im_1[i] = 0.0 + (cosine_1 * t_i_1 + sine_1 * t_i)
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        total_4 = 0.0
-        wave_re_bar_1 = np.zeros(extent)
-        wave_im_bar = np.zeros(extent)
-        for i in range(extent):
-            wave_re_i = wave_re[i]
-            wave_im_i_1 = wave_im_1[i]
-            wave_im_bar[i] += wave_im_i_1 + wave_im_i_1
-            wave_re_bar_1[i] += wave_re_i + wave_re_i
-            total_4 += wave_re_i * wave_re_i + wave_im_i_1 * wave_im_i_1
-
-        # reverse sweep
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        wave_im_bar[0] += 1.0
-        out_bar = np.zeros(extent)
-        # wave = np.exp(1j * phase) * field + 1.0
-        for i in range(extent):
-            total_5 = 0.0 + out[i]
-            t_i_2 = t_1[i]
-            t_i_3 = t[i]
-            wave_im_bar_i = wave_im_bar[i]
-            wave_re_bar_i_2 = wave_re_bar_1[i]
-            sine_bar = t_i_2 * wave_im_bar_i - t_i_3 * wave_re_bar_i_2
-            cosine_bar = t_i_3 * wave_im_bar_i + t_i_2 * wave_re_bar_i_2
-            adjoint_2 = -(tapec_runtime.sin(total_5) * cosine_bar)
-            out_bar[i] += tapec_runtime.cos(total_5) * sine_bar + adjoint_2
-        phase_bar = np.zeros(phase_size)
-        for i in range(extent):
-            phase_bar[i * step] += out_bar[i]
-        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-        result = total_4 + wave_im_1[0]
-    return result, (phase_bar,)
+    # reverse sweep
+    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+    wave_im_bar[0] += 1.0
+    out_bar = np.zeros(extent)
+    # wave = np.exp(1j * phase) * field + 1.0
+    for i in range(extent):
+        total_2 = 0.0 + out[i]
+        t_i_2 = t_1[i]
+        t_i_3 = t[i]
+        wave_im_bar_i = wave_im_bar[i]
+        wave_re_bar_i = wave_re_bar[i]
+        adjoint = tapec_runtime.cos(total_2) * (t_i_2 * wave_im_bar_i - t_i_3 * wave_re_bar_i)
+        adjoint_1 = -(tapec_runtime.sin(total_2) * (t_i_3 * wave_im_bar_i + t_i_2 * wave_re_bar_i))
+        out_bar[i] += adjoint + adjoint_1
+    phase_bar = np.zeros(n)
+    for i in range(extent):
+        phase_bar[i * step] += out_bar[i]
+    return total_1 + wave_im[0], (phase_bar,)

@@ -13,72 +13,75 @@ import tapec_runtime
 def logistic_loss_value_and_grad(w, x, y):
     """The value of `logistic_loss` and its gradient with respect to `w`."""
     tapec_runtime.wide_vectors()
-    if x.shape[0] == y.shape[0]:
+    if x.shape[0] != y.shape[0]:
+        return logistic_loss_value_and_grad_general(w, x, y)
 
-        # forward sweep
-        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        x_w = np.dot(x, w)
-        n = y.shape[0]
-        ratio = 1.0 / n
-        total = 0.0
-        x_w_bar = np.empty(n)
-        for i in range(n):
-            negative = -y[i]
-            exponential = tapec_runtime.exp(negative * x_w[i])
-            total_1 = 1.0 + exponential
-            x_w_bar[i] = negative * (exponential * (ratio / total_1 if ratio != 0.0 else 0.0))
-            total += tapec_runtime.log(total_1)
+    # forward sweep
+    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+    x_w = np.dot(x, w)
+    n = y.shape[0]
+    ratio = 1.0 / n
+    total = 0.0
+    x_w_bar = np.empty(n)
+    for i in range(n):
+        negative = -y[i]
+        exponential = tapec_runtime.exp(negative * x_w[i])
+        total_1 = 1.0 + exponential
+        x_w_bar[i] = negative * (exponential * (ratio / total_1 if ratio != 0.0 else 0.0))
+        total += tapec_runtime.log(total_1)
 
-        # reverse sweep
-        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        result = total / n
-        w_bar = np.dot(x.T, x_w_bar)
+    # reverse sweep
+    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+    w_bar = np.dot(x.T, x_w_bar)
+    return total / n, (w_bar,)
+
+
+@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def logistic_loss_value_and_grad_general(w, x, y):
+    """The same as `logistic_loss_value_and_grad`, for arrays of any shapes."""
+    # forward sweep
+    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+    x_w = np.dot(x, w)
+    n = y.shape[0]
+    x_rows = x.shape[0]
+    if n == 1:
+        extent = x_rows
     else:
+        if x_rows != 1:
+            raise ValueError("operands could not be broadcast together")
+        extent = n
+    if n != extent:
+        if n != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step = 0
+    else:
+        step = 1
+    out = np.empty(extent)
+    for i in range(extent):
+        out[i] = y[i * step]
+    if x_rows != extent:
+        if x_rows != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step_1 = 0
+    else:
+        step_1 = 1
+    out_1 = np.empty(extent)
+    for i in range(extent):
+        out_1[i] = x_w[i * step_1]
+    ratio = 1.0 / extent
+    total = 0.0
+    out_1_bar = np.zeros(extent)
+    for i in range(extent):
+        negative = -out[i]
+        exponential = tapec_runtime.exp(negative * out_1[i])
+        total_1 = 1.0 + exponential
+        out_1_bar[i] += negative * (exponential * (ratio / total_1 if ratio != 0.0 else 0.0))
+        total += tapec_runtime.log(total_1)
 
-        # forward sweep
-        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        x_w_1 = np.dot(x, w)
-        y_size = y.shape[0]
-        x_rows = x.shape[0]
-        if y_size == 1:
-            extent = x_rows
-        else:
-            if x_rows != 1:
-                raise ValueError("operands could not be broadcast together")
-            extent = y_size
-        if y_size != extent:
-            if y_size != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step = 0
-        else:
-            step = 1
-        out = np.empty(extent)
-        for i in range(extent):
-            out[i] = y[i * step]
-        if x_rows != extent:
-            if x_rows != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step_1 = 0
-        else:
-            step_1 = 1
-        out_1 = np.empty(extent)
-        for i in range(extent):
-            out_1[i] = x_w_1[i * step_1]
-        ratio_1 = 1.0 / extent
-        total_2 = 0.0
-        out_1_bar = np.zeros(extent)
-        for i in range(extent):
-            negative_1 = -out[i]
-            exponential_1 = tapec_runtime.exp(negative_1 * out_1[i])
-            total_3 = 1.0 + exponential_1
-            out_1_bar[i] += negative_1 * (exponential_1 * (ratio_1 / total_3 if ratio_1 != 0.0 else 0.0))
-            total_2 += tapec_runtime.log(total_3)
-
-        # reverse sweep
-        x_w_bar_1 = np.zeros(x_rows)
-        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        for i in range(extent):
-            x_w_bar_1[i * step_1] += out_1_bar[i]
-        result = total_2 / extent
-        w_bar = np.dot(x.T, x_w_bar_1)
-    return result, (w_bar,)
+    # reverse sweep
+    x_w_bar = np.zeros(x_rows)
+    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+    for i in range(extent):
+        x_w_bar[i * step_1] += out_1_bar[i]
+    w_bar = np.dot(x.T, x_w_bar)
+    return total / extent, (w_bar,)

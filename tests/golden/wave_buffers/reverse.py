@@ -9,155 +9,159 @@ import tapec_runtime
 def wave_buffers_value_and_grad(u, v, steps):
     """The value of `wave_buffers` and its gradient with respect to `u`."""
     tapec_runtime.wide_vectors()
-    if u.shape[0] == v.shape[0]:
+    if u.shape[0] != v.shape[0]:
+        return wave_buffers_value_and_grad_general(u, v, steps)
 
-        # forward sweep
-        n = v.shape[0]
-        old = np.empty(n)
-        # old = u.copy()
-        for i in range(n):
-            old[i] = u[i]
-        now = np.empty(n)
-        # now = v.copy()
-        for i in range(n):
-            now[i] = v[i]
-        now_bar = np.zeros(n)
-        now_bar_1 = now_bar
-        old_bar = np.zeros(n)
-        old_bar_1 = old_bar
-        # for _ in range(steps):
-        for k in range(steps):
-            # for i in range(1, now.size - 1):
-            for i in range(1, n - 1):
-                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                product = 2.0 * now[i]
-                product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
-                old[i] = product - old[i] + product_1
-            now_1 = now
-            now = old
-            old = now_1
-            now_bar_2 = now_bar_1
-            now_bar_1 = old_bar_1
-            old_bar_1 = now_bar_2
-        # return np.sum(now * now)
-        total = 0.0
-        for i in range(n):
-            now_i = now[i]
-            now_bar_1[i] += now_i + now_i
-            total += now_i * now_i
+    # forward sweep
+    n = v.shape[0]
+    old = np.empty(n)
+    # old = u.copy()
+    for i in range(n):
+        old[i] = u[i]
+    now = np.empty(n)
+    # now = v.copy()
+    for i in range(n):
+        now[i] = v[i]
+    now_bar = np.zeros(n)
+    now_bar_1 = now_bar
+    old_bar = np.zeros(n)
+    old_bar_1 = old_bar
+    for _ in range(steps):
+        # for i in range(1, now.size - 1):
+        for i in range(1, n - 1):
+            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+            product = 2.0 * now[i]
+            product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
+            old[i] = product - old[i] + product_1
+        now_1 = now
+        now = old
+        old = now_1
+        now_bar_2 = now_bar_1
+        now_bar_1 = old_bar_1
+        old_bar_1 = now_bar_2
+    # return np.sum(now * now)
+    total = 0.0
+    for i in range(n):
+        now_i = now[i]
+        now_bar_1[i] += now_i + now_i
+        total += now_i * now_i
 
-        # reverse sweep
-        # for _ in range(steps):
-        for k in range(steps - 1, -1, -1):
-            old_bar_1_carried = 0.0
-            old_bar_1_carried_1 = 0.0
-            # for i in range(1, now.size - 1):
-            for i in range(1, n - 1):
-                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                now_bar_i = now_bar_1[i]
-                old_bar_1_carried_2 = 0.2 * now_bar_i
-                adjoint = 2.0 * (now_bar_i - old_bar_1_carried_2)
-                old_bar_1_carried_3 = adjoint + old_bar_1_carried_1
-                now_bar_1[i] = -now_bar_i
-                old_bar_1[i - 1] += old_bar_1_carried_2 + old_bar_1_carried
-                old_bar_1_carried = old_bar_1_carried_3
-                old_bar_1_carried_1 = old_bar_1_carried_2
-            if 1 < n - 1:
-                old_bar_1[n - 2] += old_bar_1_carried
-                old_bar_1[n - 1] += old_bar_1_carried_1
-            old_bar_2 = old_bar_1
-            old_bar_1 = now_bar_1
-            now_bar_1 = old_bar_2
-        # now = v.copy()
-        for i in range(n):
-            now_bar[i] = 0.0
-        u_bar = np.empty(n)
-        # old = u.copy()
-        for i in range(n):
-            u_bar[i] = old_bar[i]
-    else:
+    # reverse sweep
+    # for _ in range(steps):
+    for _ in range(steps - 1, -1, -1):
+        old_bar_1_carried = 0.0
+        old_bar_1_carried_1 = 0.0
+        # for i in range(1, now.size - 1):
+        for i in range(1, n - 1):
+            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+            now_bar_i = now_bar_1[i]
+            old_bar_1_carried_2 = 0.2 * now_bar_i
+            adjoint = 2.0 * (now_bar_i - old_bar_1_carried_2)
+            old_bar_1_carried_3 = adjoint + old_bar_1_carried_1
+            now_bar_1[i] = -now_bar_i
+            old_bar_1[i - 1] += old_bar_1_carried_2 + old_bar_1_carried
+            old_bar_1_carried = old_bar_1_carried_3
+            old_bar_1_carried_1 = old_bar_1_carried_2
+        if 1 < n - 1:
+            old_bar_1[n - 2] += old_bar_1_carried
+            old_bar_1[n - 1] += old_bar_1_carried_1
+        old_bar_2 = old_bar_1
+        old_bar_1 = now_bar_1
+        now_bar_1 = old_bar_2
+    # now = v.copy()
+    for i in range(n):
+        now_bar[i] = 0.0
+    u_bar = np.empty(n)
+    # old = u.copy()
+    for i in range(n):
+        u_bar[i] = old_bar[i]
+    return total, (u_bar,)
 
-        # forward sweep
-        u_size = u.shape[0]
-        old = np.empty(u_size)
-        # old = u.copy()
-        for i in range(u_size):
-            old[i] = u[i]
-        v_size = v.shape[0]
-        now = np.empty(v_size)
-        # now = v.copy()
-        for i in range(v_size):
-            now[i] = v[i]
-        now_bar = np.zeros(v_size)
-        now_bar_1 = now_bar
-        old_bar = np.zeros(u_size)
-        old_bar_1 = old_bar
-        t_store = np.empty(max(steps, 0), dtype=np.int64)
-        # for _ in range(steps):
-        for k in range(steps):
-            difference = now.shape[0] - 1
-            t_store[k] = difference
-            # for i in range(1, now.size - 1):
-            for i in range(1, difference):
-                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                product_2 = 2.0 * now[i]
-                product_3 = 0.2 * (now[i - 1] - product_2 + now[i + 1])
-                old_size = old.shape[0]
-                if i >= old_size or i < -old_size:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-                old[i] = product_2 - old[i] + product_3
-            now_1 = now
-            now = old
-            old = now_1
-            now_bar_2 = now_bar_1
-            now_bar_1 = old_bar_1
-            old_bar_1 = now_bar_2
-        # return np.sum(now * now)
-        total = 0.0
-        for i in range(now.shape[0]):
-            now_i_1 = now[i]
-            now_bar_1[i] += now_i_1 + now_i_1
-            total += now_i_1 * now_i_1
 
-        # reverse sweep
-        # for _ in range(steps):
-        for k in range(steps - 1, -1, -1):
-            t_k = t_store[k]
-            old_bar_1_carried_4 = 0.0
-            old_bar_1_carried_5 = 0.0
-            # for i in range(1, now.size - 1):
-            for i in range(1, t_k):
-                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                now_bar_i_1 = now_bar_1[i]
-                old_bar_1_carried_6 = 0.2 * now_bar_i_1
-                adjoint_1 = 2.0 * (now_bar_i_1 - old_bar_1_carried_6)
-                now_bar_size = now_bar_1.shape[0]
-                if i >= now_bar_size or i < -now_bar_size:
-                    raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-                now_bar_1[i] = -now_bar_i_1
-                old_bar_size = old_bar_1.shape[0]
-                if i - 1 >= old_bar_size or i - 1 < -old_bar_size:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-                old_bar_1[i - 1] += old_bar_1_carried_6 + old_bar_1_carried_4
-                old_bar_1_carried_4 = adjoint_1 + old_bar_1_carried_5
-                old_bar_1_carried_5 = old_bar_1_carried_6
-            if 1 < t_k:
-                old_bar_size_1 = old_bar_1.shape[0]
-                if t_k - 1 >= old_bar_size_1 or t_k - 1 < -old_bar_size_1:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_k - 1, old_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-                old_bar_1[t_k - 1] += old_bar_1_carried_4
-                old_bar_size_2 = old_bar_1.shape[0]
-                if t_k >= old_bar_size_2 or t_k < -old_bar_size_2:
-                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_k, old_bar_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-                old_bar_1[t_k] += old_bar_1_carried_5
-            old_bar_2 = old_bar_1
-            old_bar_1 = now_bar_1
-            now_bar_1 = old_bar_2
-        # now = v.copy()
-        for i in range(v_size):
-            now_bar[i] = 0.0
-        u_bar = np.empty(u_size)
-        # old = u.copy()
-        for i in range(u_size):
-            u_bar[i] = old_bar[i]
+@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def wave_buffers_value_and_grad_general(u, v, steps):
+    """The same as `wave_buffers_value_and_grad`, for arrays of any shapes."""
+    # forward sweep
+    n = u.shape[0]
+    old = np.empty(n)
+    # old = u.copy()
+    for i in range(n):
+        old[i] = u[i]
+    v_size = v.shape[0]
+    now = np.empty(v_size)
+    # now = v.copy()
+    for i in range(v_size):
+        now[i] = v[i]
+    now_bar = np.zeros(v_size)
+    now_bar_1 = now_bar
+    old_bar = np.zeros(n)
+    old_bar_1 = old_bar
+    difference_store = np.empty(max(steps, 0), dtype=np.int64)
+    # for _ in range(steps):
+    for k in range(steps):
+        difference = now.shape[0] - 1
+        difference_store[k] = difference
+        # for i in range(1, now.size - 1):
+        for i in range(1, difference):
+            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+            product = 2.0 * now[i]
+            product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
+            old_size = old.shape[0]
+            if i >= old_size or i < -old_size:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old[i] = product - old[i] + product_1
+        now_1 = now
+        now = old
+        old = now_1
+        now_bar_2 = now_bar_1
+        now_bar_1 = old_bar_1
+        old_bar_1 = now_bar_2
+    # return np.sum(now * now)
+    total = 0.0
+    for i in range(now.shape[0]):
+        now_i = now[i]
+        now_bar_1[i] += now_i + now_i
+        total += now_i * now_i
+
+    # reverse sweep
+    # for _ in range(steps):
+    for k in range(steps - 1, -1, -1):
+        difference_k = difference_store[k]
+        old_bar_1_carried = 0.0
+        old_bar_1_carried_1 = 0.0
+        # for i in range(1, now.size - 1):
+        for i in range(1, difference_k):
+            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+            now_bar_i = now_bar_1[i]
+            old_bar_1_carried_2 = 0.2 * now_bar_i
+            adjoint = 2.0 * (now_bar_i - old_bar_1_carried_2)
+            now_bar_size = now_bar_1.shape[0]
+            if i >= now_bar_size or i < -now_bar_size:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            now_bar_1[i] = -now_bar_i
+            old_bar_size = old_bar_1.shape[0]
+            if i - 1 >= old_bar_size or i - 1 < -old_bar_size:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_bar_1[i - 1] += old_bar_1_carried_2 + old_bar_1_carried
+            old_bar_1_carried = adjoint + old_bar_1_carried_1
+            old_bar_1_carried_1 = old_bar_1_carried_2
+        if 1 < difference_k:
+            old_bar_size_1 = old_bar_1.shape[0]
+            if difference_k - 1 >= old_bar_size_1 or difference_k - 1 < -old_bar_size_1:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, difference_k - 1, old_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_bar_1[difference_k - 1] += old_bar_1_carried
+            old_bar_size_2 = old_bar_1.shape[0]
+            if difference_k >= old_bar_size_2 or difference_k < -old_bar_size_2:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, difference_k, old_bar_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_bar_1[difference_k] += old_bar_1_carried_1
+        old_bar_2 = old_bar_1
+        old_bar_1 = now_bar_1
+        now_bar_1 = old_bar_2
+    # now = v.copy()
+    for i in range(v_size):
+        now_bar[i] = 0.0
+    u_bar = np.empty(n)
+    # old = u.copy()
+    for i in range(n):
+        u_bar[i] = old_bar[i]
     return total, (u_bar,)
