@@ -41,14 +41,8 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
             product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
             new_dot[i] = 2.0 * now_dot_i - old_dot[i] + speed * tangent_1
             new[i] = 2.0 * now_i - old[i] + product
-        new_1 = new
-        new = old
-        old = now
-        now = new_1
-        new_dot_1 = new_dot
-        new_dot = old_dot
-        old_dot = now_dot
-        now_dot = new_dot_1
+        new, old, now = old, now, new
+        new_dot, old_dot, now_dot = old_dot, now_dot, new_dot
     energy = 0.0
     energy_dot = 0.0
     # for i in range(now.shape[0]):

@@ -57,10 +57,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         new = old
         old = now
         now = new_1
-        new_bar_1 = new_bar
-        new_bar = old_bar_1
-        old_bar_1 = now_bar_1
-        now_bar_1 = new_bar_1
+        new_bar, old_bar_1, now_bar_1 = old_bar_1, now_bar_1, new_bar
     energy = 0.0
     # for i in range(now.shape[0]):
     for i in range(n):
@@ -120,10 +117,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             new_bar[i] -= now_bar_i
             old_bar_1[i] += adjoint_1 + adjoint_1 + 2.0 * now_bar_i
         depth = t
-        old_bar_2 = old_bar_1
-        old_bar_1 = new_bar
-        new_bar = now_bar_1
-        now_bar_1 = old_bar_2
+        old_bar_1, new_bar, now_bar_1 = new_bar, now_bar_1, old_bar_1
     start_bar = np.empty(n)
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
     for i in range(n):

@@ -57,12 +57,8 @@ def wave_buffers_jvp(u, v, steps, u_dot):
             if i >= old_size_1 or i < -old_size_1:
                 raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old[i] = product - old[i] + product_1
-        now_1 = now
-        now = old
-        old = now_1
-        now_dot_1 = now_dot
-        now_dot = old_dot
-        old_dot = now_dot_1
+        now, old = old, now
+        now_dot, old_dot = old_dot, now_dot
     # return np.sum(now * now)
     total = 0.0
     total_dot = 0.0

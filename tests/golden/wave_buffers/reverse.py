@@ -37,12 +37,8 @@ def wave_buffers_value_and_grad(u, v, steps):
             product = 2.0 * now[i]
             product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
             old[i] = product - old[i] + product_1
-        now_1 = now
-        now = old
-        old = now_1
-        now_bar_2 = now_bar_1
-        now_bar_1 = old_bar_1
-        old_bar_1 = now_bar_2
+        now, old = old, now
+        now_bar_1, old_bar_1 = old_bar_1, now_bar_1
     # return np.sum(now * now)
     total = 0.0
     for i in range(n):
@@ -69,9 +65,7 @@ def wave_buffers_value_and_grad(u, v, steps):
         if 1 < n - 1:
             old_bar_1[n - 2] += old_bar_1_carried
             old_bar_1[n - 1] += old_bar_1_carried_1
-        old_bar_2 = old_bar_1
-        old_bar_1 = now_bar_1
-        now_bar_1 = old_bar_2
+        old_bar_1, now_bar_1 = now_bar_1, old_bar_1
     # now = v.copy()
     for i in range(n):
         now_bar[i] = 0.0
@@ -114,12 +108,8 @@ def wave_buffers_value_and_grad_general(u, v, steps):
             if i >= old_size or i < -old_size:
                 raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old[i] = product - old[i] + product_1
-        now_1 = now
-        now = old
-        old = now_1
-        now_bar_2 = now_bar_1
-        now_bar_1 = old_bar_1
-        old_bar_1 = now_bar_2
+        now, old = old, now
+        now_bar_1, old_bar_1 = old_bar_1, now_bar_1
     # return np.sum(now * now)
     total = 0.0
     for i in range(now.shape[0]):
@@ -158,9 +148,7 @@ def wave_buffers_value_and_grad_general(u, v, steps):
             if difference_k >= old_bar_size_2 or difference_k < -old_bar_size_2:
                 raise tapec_runtime.IndexOutOfRange("`old`", 0, difference_k, old_bar_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old_bar_1[difference_k] += old_bar_1_carried_1
-        old_bar_2 = old_bar_1
-        old_bar_1 = now_bar_1
-        now_bar_1 = old_bar_2
+        old_bar_1, now_bar_1 = now_bar_1, old_bar_1
     # now = v.copy()
     for i in range(v_size):
         now_bar[i] = 0.0
