@@ -13,6 +13,7 @@ from tests.sampling import sampled
 from tests.typed import interpreted
 from tools.calls import check, rows
 
+
 @pytest.mark.parametrize("row", sampled(rows(), 25))
 def test_calls(row: str, request: pytest.FixtureRequest):
     """Cleaned up where all rows are by `--exhaustive`, or else each fifth."""
