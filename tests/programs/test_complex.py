@@ -167,7 +167,7 @@ def test_pullbacks_keep_what_they_need():
 
 # some of them have found mistakes
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled([0, 1015, 1, 1032, 2, 1037, *range(3, 6)], 9))
+@pytest.mark.parametrize("seed", sampled([0, 1, 1015, 2, 1032, 3, 1037, 4, 5], 9, default=2))
 def test_random_programs(seed):
     random_complex.run(seed)
 
