@@ -71,10 +71,13 @@ def _leave_out_exhaustive(config: pytest.Config, items: list[pytest.Item]) -> No
     """Of tests that are marked `exhaustive`, none are run but those that are asked for, all or by name."""
     if config.getoption("exhaustive") or "exhaustive" in config.option.markexpr:
         return
-    left_out = [item for item in items if item.get_closest_marker("exhaustive") and not _is_named(config, item)]
+    kept, left_out = [], []
+    for item in items:
+        asked = not item.get_closest_marker("exhaustive") or _is_named(config, item)
+        (kept if asked else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        items[:] = kept
 
 
 def _is_named(config: pytest.Config, item: pytest.Item) -> bool:

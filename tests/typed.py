@@ -79,11 +79,11 @@ def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:
     def checked(*args: Any) -> Any:
         kinds = tuple(map(numba.typeof, args))
         if kinds not in known:
-            known.add(kinds)
             found = known_types.digest(program, kinds)
             if not known_types.is_known(found):
                 _infer(program, kinds)
                 known_types.keep(found)
+            known.add(kinds)
         return run(*args)
 
     return checked

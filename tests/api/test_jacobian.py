@@ -133,6 +133,7 @@ def test_hessians_of_arrays():
     np.testing.assert_allclose(found, differences(tapec.jacobian(recurrence), X), rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_products_with_vectors():
     v = np.array([1.0, -2.0, 0.5])
     product = tapec.hvp(mixed, ("x", 1))(X, 2.0, (v, 3.0))
@@ -174,6 +175,7 @@ def test_products_where_reverse_mode_keeps_numbers_on_lists():
     assert tapec.hvp(shrinking)(x, 2.0) == pytest.approx(2.0 * 12 * 0.9**3 * x * x, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_structures():
     def parts(p, x):
         return p.first * x, (p.second, np.sum(x))
@@ -278,6 +280,7 @@ def test_a_function_prints_once(capfd):
     assert capfd.readouterr().out.split() == ["told"]
 
 
+@pytest.mark.slow
 def test_custom_gradients_have_rows_and_columns():
     @tapec.custom_gradient
     def doubled(x):
@@ -304,6 +307,7 @@ def test_custom_gradients_have_rows_and_columns():
     np.testing.assert_array_equal(row, np.ones(3))
 
 
+@pytest.mark.slow
 def test_refusals():
     with pytest.raises(UsageError, match="mode must be"):
         tapec.jacobian(waves, mode="central")

@@ -77,6 +77,7 @@ def permuted(a, axes):
     return np.transpose(a, axes)
 
 
+@pytest.mark.slow
 def test_axes_are_permuted_in_place(compiled):
     f = jitted(permuted)
     x = np.arange(24.0).reshape(2, 3, 4)

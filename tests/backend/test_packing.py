@@ -260,6 +260,7 @@ def test_both_arguments_are_packed():
     assert [b.shape for _, b in by[0]] == [b.shape for _, b in LAYERS] and type(by[1][0]) is float
 
 
+@pytest.mark.slow
 def test_single_precision():
     params = [(w.astype(np.float32), b.astype(np.float32)) for w, b in LAYERS]
     by = tapec.grad(by_items)(params, X.astype(np.float32))

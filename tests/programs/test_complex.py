@@ -54,7 +54,6 @@ def test_writes_into_an_argument_reach_the_caller():
 
 
 @pytest.mark.slow
-@pytest.mark.generated
 def test_the_same_array_twice_is_one_array():
     z = Z.copy()
     wanted = Z.copy()
@@ -67,14 +66,12 @@ def test_the_same_array_twice_is_one_array():
 
 
 @pytest.mark.slow
-@pytest.mark.generated
 def test_arguments_that_overlap_are_refused():
     with pytest.raises(tapec.errors.ArgumentOverlap, match="`z` and `w` share memory"):
         tapec.grad(shifted)(Z[1:], Z[:-1])
 
 
 @pytest.mark.slow
-@pytest.mark.generated
 def test_layouts_and_read_only_arrays():
     rng = np.random.default_rng(3)
     z = rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4))
@@ -170,7 +167,7 @@ def test_pullbacks_keep_what_they_need():
 
 # some of them have found mistakes
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled([0, 1015, 1, 1032, 2, 1037, *range(3, 6)], 9))
+@pytest.mark.parametrize("seed", sampled([0, 1, 1015, 2, 1032, 3, 1037, 4, 5], 9, default=2))
 def test_random_programs(seed):
     random_complex.run(seed)
 

@@ -104,6 +104,7 @@ def added_to_later_rows(x: Any, iterations: int) -> Any:
     return (x * x).sum()
 
 
+@pytest.mark.slow
 def test_numbers_taken_from_a_list_are_taken_once():
     """The first derivative's list is emptied by its iterations: an iteration that is run again would find it empty."""
     with without_compiling():
