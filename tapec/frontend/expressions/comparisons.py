@@ -10,7 +10,6 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
     Caught,
@@ -41,6 +40,7 @@ from tapec.frontend.evaluator.values import (
     range_bounds,
     with_keys,
 )
+from tapec.frontend.expressions.object_equality import compares_itself, objects_compared
 from tapec.frontend.expressions.operators import SIGNS, before_calls
 from tapec.frontend.operations import elementwise, runtime_text
 from tapec.frontend.operations.conditions import junction, truth
@@ -118,15 +118,14 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
     if isinstance(left, Static | Func) or isinstance(right, Static | Func):
         if fn not in ("==", "!="):
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
+        if (own := objects_compared(ev, fn, left, right, node)) is not None:
+            return own
         for side, other in ((left, right), (right, left)):
             # an object of a class may say that it equals a number; these do not
             if isinstance(side, Static) and not isinstance(other, Static) and (
                 not isinstance(side.obj, _UNEQUAL) or not _is_plain(other)
             ):
                 ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
-        for side in (left, right):
-            if isinstance(side, Static):
-                special_method(ev, side.obj, "__eq__")
         equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)
         if ev.live is not None and isinstance(left, Static) and isinstance(right, Static):
             ev.live.same(left, right)
@@ -221,6 +220,8 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
     own = ev.live.operator("__contains__", [container, item], node) if ev.live is not None else None
     if own is not None:
         return truth(ev, own, node)
+    if isinstance(container, Static) and isinstance(container.obj, tuple) and any(map(compares_itself, container.obj)):
+        container = Tup(tuple(ev.wrap(one, node, ("item", container.obj, k)) for k, one in enumerate(container.obj)))
     if isinstance(container, Static) and isinstance(item, Static) and isinstance(container.obj, _CONTAINERS):
         if ev.live is not None:
             ev.live.asked(item.obj)
@@ -245,6 +246,8 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
         ev.fail(UnsupportedSyntax, message, node, hint="write a loop over its elements")
     found = number(False)
     for one in items:
+        if isinstance(one, Static) and isinstance(item, Static) and one.obj is item.obj:
+            return number(True)
         found = ev.op("or", found, truth(ev, comparison(ev, gast.Eq(), one, item, node)))
     return found
 
