@@ -35,6 +35,7 @@ from tapec.frontend.evaluator.values import (
     is_none,
     is_scalar,
     known_text,
+    mapping,
     number,
     plain_number,
     range_bounds,
@@ -132,6 +133,8 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         return number(equal if fn == "==" else not equal)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
         return _tuples_equal(ev, fn, left, right, node)
+    if isinstance(left, Tup | Lst | Dct) and isinstance(right, Tup | Lst | Dct) and fn in ("==", "!="):
+        return _containers_equal(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 
 
@@ -162,6 +165,36 @@ def _tuples_equal(ev: Evaluator, fn: str, left: Tup, right: Tup, node: Any) -> V
         for a, b in zip(left.items, right.items, strict=True):
             result = ev.op("and", result, truth(ev, comparison(ev, gast.Eq(), a, b, node)))
     return result if fn == "==" else ev.op("not", result)
+
+
+def _containers_equal(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> Value:
+    """Lists, dicts and tuples: those of different kinds are not equal, whatever is in them."""
+    if {type(left), type(right)} == {Lst}:
+        first, second = spelled(ev, left), spelled(ev, right)
+        if first is not None and second is not None:
+            return _tuples_equal(ev, fn, Tup(first), Tup(second), node)
+    elif type(left) is Dct and type(right) is Dct and left.cls is right.cls is dict:
+        keys, others = (dicts.keys_of(ev, one, node) for one in (left, right))
+        if set(keys) != set(others):
+            return number(fn == "!=")
+        sides = (Tup(tuple(dicts.get(ev, one, key, node) for key in keys)) for one in (left, right))
+        return _tuples_equal(ev, fn, *sides, node)
+    elif _kind(left) is not _kind(right) and None not in (_kind(left), _kind(right)):
+        return number(fn == "!=")
+    ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
+
+
+def _kind(container: Value) -> type | None:
+    """What a container is to Python; None for one of a class of its own."""
+    if isinstance(container, Tup):
+        # what an argument holds may be a list or a dict
+        if container.is_argument or mapping(container) is not None:
+            return None
+        own = container.cls
+        return tuple if own is None or own.__eq__ is tuple.__eq__ else None
+    if type(container) is Lst:
+        return list
+    return dict if type(container) is Dct and container.cls is dict else None
 
 
 def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
