@@ -43,10 +43,10 @@ _COMMANDS = (grad, *further, show, explain, report, check, build, doctor, cache,
 class _Commands(click.Group):
     """The commands; as a program, what they write alone goes to a file or pipe that stdout is."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        alone = standalone_mode and sys.stdout is sys.__stdout__ and sys.stdout is not None
+    def main(self, *args: Any, **extra: Any) -> Any:
+        alone = extra.get("standalone_mode", True) and sys.stdout is sys.__stdout__ and sys.stdout is not None
         with _own_stdout() if alone and not sys.stdout.isatty() else contextlib.nullcontext():
-            return super().main(*args, standalone_mode=standalone_mode, **extra)
+            return super().main(*args, **extra)
 
 
 @contextlib.contextmanager

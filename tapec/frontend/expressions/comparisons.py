@@ -177,8 +177,8 @@ def _containers_equal(ev: Evaluator, fn: str, left: Value, right: Value, node: A
         keys, others = (dicts.keys_of(ev, one, node) for one in (left, right))
         if set(keys) != set(others):
             return number(fn == "!=")
-        sides = (Tup(tuple(dicts.get(ev, one, key, node) for key in keys)) for one in (left, right))
-        return _tuples_equal(ev, fn, *sides, node)
+        mine, theirs = (Tup(tuple(dicts.get(ev, one, key, node) for key in keys)) for one in (left, right))
+        return _tuples_equal(ev, fn, mine, theirs, node)
     elif _kind(left) is not _kind(right) and None not in (_kind(left), _kind(right)):
         return number(fn == "!=")
     ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
@@ -190,8 +190,8 @@ def _kind(container: Value) -> type | None:
         # what an argument holds may be a list or a dict
         if container.is_argument or mapping(container) is not None:
             return None
-        own = container.cls
-        return tuple if own is None or own.__eq__ is tuple.__eq__ else None
+        own: Any = tuple if container.cls is None else container.cls
+        return tuple if own.__eq__ is tuple.__eq__ else None
     if type(container) is Lst:
         return list
     return dict if type(container) is Dct and container.cls is dict else None

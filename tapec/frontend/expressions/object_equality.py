@@ -35,7 +35,9 @@ def objects_compared(ev: Evaluator, fn: str, left: Value, right: Value, node: An
     names = ("__eq__",) if fn == "==" else ("__ne__", "__eq__")
     asked = False
     for one, other in pairs:
-        for name in names if isinstance(one, Static) else ():
+        if not isinstance(one, Static):
+            continue
+        for name in names:
             method = special_method(ev, one.obj, name)
             if method is None:
                 continue
@@ -57,8 +59,8 @@ def _answer(ev: Evaluator, method: types.FunctionType, one: Static, other: Value
         if not isinstance(other, Static) or type(one.obj) is not type(other.obj):
             return None
         fields = [field.name for field in dataclasses.fields(one.obj) if field.compare]
-        items = (Tup(tuple(ev.get_attribute(side, field, node) for field in fields)) for side in (one, other))
-        return ev.compare("==", *items, node)
+        mine, theirs = (Tup(tuple(ev.get_attribute(side, field, node) for field in fields)) for side in (one, other))
+        return ev.compare("==", mine, theirs, node)
     if is_of_python(method.__code__.co_filename) and isinstance(other, Static):
         # such as that of paths, whose objects do not change
         answer = method(one.obj, other.obj)

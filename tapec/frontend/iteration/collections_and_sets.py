@@ -255,11 +255,12 @@ def _deeply(ev: Evaluator, value: Value, copied: dict[Any, Value], node: Any) ->
     if key is not None and key in copied:
         return copied[key]
     made: Value | None = None
-    if is_scalar(value) or (isinstance(value, Static) and isinstance(value.obj, _ATOMS)):
+    # a variable would be another one
+    if (type(value) is Sym and is_scalar(value)) or (isinstance(value, Static) and isinstance(value.obj, _ATOMS)):
         made = value
     elif isinstance(value, Tup) and not value.is_argument:
         made = Tup(tuple(_deeply(ev, item, copied, node) for item in value.items), value.cls)
-    elif isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+    elif type(value) is Lst and isinstance(contents := ev.heap[value], Items):
         made = ev.new_list(Items(tuple(_deeply(ev, item, copied, node) for item in contents.values)))
     elif type(value) is Dct and value.cls is dict:
         keys = dicts.keys_of(ev, value, node)
