@@ -33,13 +33,13 @@ from tapec.syntax.core import (
     walk,
     written_in,
 )
-from tapec.syntax.types import Array, Scalar, Type
+from tapec.syntax.types import FLOATS, Array, Scalar, Type
 
 # what a reduction's operation is called, and what it starts with
 REDUCTIONS = {"+": ("np.sum", "0.0"), "np.maximum": ("np.max", "-np.inf"), "np.minimum": ("np.min", "np.inf")}
 # names in a sum
 _TERMS = 4
-_WHOLE = ("float64", "int64", "bool")
+_WHOLE = (*FLOATS, "int64", "bool")
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,8 @@ class ArrayAxes:
 
     def _reduction(self, name: str, body: list[Stmt]) -> str | None:
         """The operation by which iterations gather a value that nothing else in them reads."""
-        if self.types[name] not in (Scalar("float64"), Scalar("int64")):
+        type_ = self.types[name]
+        if not isinstance(type_, Scalar) or type_.dtype == "bool":
             return None
         chain, kinds, before = {name}, set[str](), 0
         while len(chain) > before:
@@ -240,4 +241,4 @@ class ArrayAxes:
         if len(kinds) != 1:
             return None
         kind = kinds.pop()
-        return kind if kind == "+" or self.types[name] == Scalar("float64") else None
+        return kind if kind == "+" or type_.is_float else None

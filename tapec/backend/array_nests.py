@@ -104,7 +104,11 @@ class ArrayNests(ArrayValues):
         for name, kind in reduced.items():
             each = nest.values[name]
             nest.renamed = outer
-            self.bind(name, self.gathered(starts[name], each, kind, number))
+            all_ = self.gathered(starts[name], each, kind, number)
+            if not all_.axes and self.dtype(Name(name)) == "float32":
+                # an extent may be a number of NumPy's
+                all_ = ArrayValue(f"np.float32({all_.text})")
+            self.bind(name, all_)
         if axis.is_used:
             self.lines[axis.line] = f"{INDENT * self.depth}{loop.var} = {self.positions(axis, number)}"
         self.bound_size(axis, number)
@@ -186,7 +190,7 @@ class ArrayNests(ArrayValues):
                 case Assign(target=target, value=Op(fn="empty" | "zeros" as fn, args=(dtype, *extents))):
                     self.allocate(target, fn, dtype, extents)
                 case Assign(target=target, value=value):
-                    found = self.value(value)
+                    found = self.value(value, target)
                     self.bind(target, self.everywhere(found) if target in carried else found)
                 case Store():
                     self.store(stmt)

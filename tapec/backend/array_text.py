@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from tapec.backend import printer
 from tapec.backend.array_nests import ArrayNests, head_of, times
 from tapec.backend.array_values import ArrayNest, NoWholeArrays
-from tapec.syntax.core import Block, For, Function, If, Loop, Note, Store, loop_depth, walk
+from tapec.syntax.core import Assign, Block, For, Function, If, Loop, Name, Note, Op, Store, loop_depth, walk
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ class _Writer(ArrayNests):
                         self.block(body)
                 case Note():
                     pass
+                case Assign(target=target, value=Op(fn=fn, args=args)) if narrow := self.narrow(fn, args, target):
+                    wide = [Name(f"np.float64({printer.expression(arg)})") if arg in narrow else arg for arg in args]
+                    self.line(f"{target} = {printer.expression(Op(fn, tuple(wide)))}")
                 case _:
                     self.lines += printer.statements((stmt,), self.depth, False)
 

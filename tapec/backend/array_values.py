@@ -14,7 +14,7 @@ import numpy as np
 from tapec.backend import printer
 from tapec.backend.array_axes import REDUCTIONS, ArrayAxes, IndexSum
 from tapec.syntax.core import Const, Expr, Function, Name, Op
-from tapec.syntax.types import Scalar
+from tapec.syntax.types import FLOATS, Scalar
 
 _SIGNS = frozenset({"+", "-", "*", "/", "//", "%", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^", "neg", "pos", "~"})
 _LOGIC = {"and": "np.logical_and", "or": "np.logical_or", "not": "np.logical_not"}
@@ -82,7 +82,8 @@ class ArrayValues:
     def is_whole_number(self, array: str) -> bool:
         return getattr(self.function.types[array], "dtype", "") == "int64"
 
-    def value(self, expr: Expr) -> ArrayValue:
+    def value(self, expr: Expr, target: str = "") -> ArrayValue:
+        """What an expression stands for, if it is to be the value of a name."""
         nest = self.nest
         match expr:
             case Const():
@@ -96,7 +97,34 @@ class ArrayValues:
             case Op(fn="load", args=(Name(id=array), *subs)):
                 return self.load(array, subs)
             case Op(fn=fn, args=args):
-                return self.operation(fn, [self.value(arg) for arg in args], args)
+                return self.operation(fn, self.operands(fn, args, target), args)
+
+    def operands(self, fn: str, exprs: Sequence[Expr], target: str) -> list[ArrayValue]:
+        """The operands of an operation, in double precision where Numba computes in it.
+
+        For NumPy the result has the type of the array, if the other operand is a number.
+        """
+        found = [self.value(expr) for expr in exprs]
+        narrow = self.narrow(fn, exprs, target)
+        if any(one.axes and self.dtype(expr) == "float64" for one, expr in zip(found, exprs, strict=True)):
+            return found
+        return [
+            ArrayValue(f"np.float64({one.text})", one.axes) if expr in narrow else one
+            for one, expr in zip(found, exprs, strict=True)
+        ]
+
+    def narrow(self, fn: str, exprs: Sequence[Expr], target: str) -> list[Expr]:
+        """The operands of single precision in an operation of double precision."""
+        found = [expr for expr in exprs if self.dtype(expr) == "float32"]
+        wanted = getattr(self.function.types.get(target), "dtype", "")
+        if fn.startswith("cast.") or wanted not in ("float64", "bool") or (wanted == "bool" and len(found) == len(exprs)):
+            return []
+        return found
+
+    def dtype(self, expr: Expr) -> str:
+        """The type of a number that has a name."""
+        type_ = self.function.types.get(expr.id) if isinstance(expr, Name) else None
+        return type_.dtype if isinstance(type_, Scalar) else ""
 
     def load(self, array: str, subs: Sequence[Expr]) -> ArrayValue:
         nest = self.nest
@@ -198,16 +226,13 @@ class ArrayValues:
             return ArrayValue(f"{_LOGIC[fn]}({texts})", axes)
         if fn == "abs":
             return ArrayValue(f"np.abs({texts})", axes)
-        if fn in ("cast.float64", "cast.int64", "cast.bool"):
+        if fn in ("cast.float64", "cast.float32", "cast.int64", "cast.bool"):
             return ArrayValue(f"np.{fn.removeprefix('cast.').replace('bool', 'bool_')}({texts})", axes)
-        if fn in _SIGNS or (fn == "**" and self.is_float(exprs[0])):
+        if fn in _SIGNS or (fn == "**" and self.dtype(exprs[0]) in FLOATS):
             return ArrayValue(printer.expression(Op(fn, tuple(Name(arg.operand) for arg in args))), axes)
         if fn.startswith("np.") and isinstance(getattr(np, fn.removeprefix("np."), None), np.ufunc):
             return ArrayValue(f"{fn}({texts})", axes)
         raise NoWholeArrays
-
-    def is_float(self, expr: Expr) -> bool:
-        return isinstance(expr, Name) and getattr(self.function.types.get(expr.id), "dtype", "") == "float64"
 
     def gathered(self, start: ArrayValue, each: ArrayValue, kind: str, number: int) -> ArrayValue:
         """What all iterations of an axis make of a value."""
