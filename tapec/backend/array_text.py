@@ -62,9 +62,11 @@ class _Writer(ArrayNests):
                         self.block(body)
                 case Note():
                     pass
-                case Assign(target=target, value=Op(fn=fn, args=args)) if narrow := self.narrow(fn, args, target):
-                    wide = [Name(f"np.float64({printer.expression(arg)})") if arg in narrow else arg for arg in args]
-                    self.line(f"{target} = {printer.expression(Op(fn, tuple(wide)))}")
+                case Assign(target=target, value=Op(fn=fn, args=args)) if wide := self.wide(fn, args, target):
+                    found = [Name(f"{wide[arg]}({printer.expression(arg)})") if arg in wide else arg for arg in args]
+                    self.line(f"{target} = {printer.expression(Op(fn, tuple(found)))}")
+                case Assign(target=target, value=Op(fn="load", args=(Name(id=array), *_))) if self.axes.is_short(array):
+                    self.line(f"{target} = np.int64({printer.expression(stmt.value)})")
                 case _:
                     self.lines += printer.statements((stmt,), self.depth, False)
 

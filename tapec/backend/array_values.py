@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tapec.backend import printer
-from tapec.backend.array_axes import REDUCTIONS, ArrayAxes, IndexSum
+from tapec.backend.array_axes import REDUCTIONS, SHORT, ArrayAxes, IndexSum
 from tapec.syntax.core import Const, Expr, Function, Name, Op
 from tapec.syntax.types import FLOATS, Scalar
 
@@ -100,26 +100,26 @@ class ArrayValues:
                 return self.operation(fn, self.operands(fn, args, target), args)
 
     def operands(self, fn: str, exprs: Sequence[Expr], target: str) -> list[ArrayValue]:
-        """The operands of an operation, in double precision where Numba computes in it.
+        """The operands of an operation, as wide as Numba has them.
 
-        For NumPy the result has the type of the array, if the other operand is a number.
+        NumPy takes a literal for a number of the array's type, and the sum of two booleans for one.
         """
         found = [self.value(expr) for expr in exprs]
-        narrow = self.narrow(fn, exprs, target)
-        if any(one.axes and self.dtype(expr) == "float64" for one, expr in zip(found, exprs, strict=True)):
-            return found
+        wide = self.wide(fn, exprs, target)
         return [
-            ArrayValue(f"np.float64({one.text})", one.axes) if expr in narrow else one
+            ArrayValue(f"{wide[expr]}({one.text})", one.axes) if expr in wide else one
             for one, expr in zip(found, exprs, strict=True)
         ]
 
-    def narrow(self, fn: str, exprs: Sequence[Expr], target: str) -> list[Expr]:
-        """The operands of single precision in an operation of double precision."""
-        found = [expr for expr in exprs if self.dtype(expr) == "float32"]
-        wanted = getattr(self.function.types.get(target), "dtype", "")
-        if fn.startswith("cast.") or wanted not in ("float64", "bool") or (wanted == "bool" and len(found) == len(exprs)):
-            return []
-        return found
+    def wide(self, fn: str, exprs: Sequence[Expr], target: str) -> dict[Expr, str]:
+        """The operands of an operation that Numba has as wider numbers."""
+        wanted, dtypes = self.dtype(Name(target)), {expr: self.dtype(expr) for expr in exprs}
+        if wanted == "int64" and fn in _SIGNS:
+            return {expr: "np.int64" for expr, dtype in dtypes.items() if dtype == "bool"}
+        is_same = wanted == "bool" and set(dtypes.values()) == {"float32"}
+        if wanted not in ("float64", "bool") or fn.startswith("cast.") or is_same:
+            return {}
+        return {expr: "np.float64" for expr, dtype in dtypes.items() if dtype == "float32"}
 
     def dtype(self, expr: Expr) -> str:
         """The type of a number that has a name."""
@@ -135,7 +135,10 @@ class ArrayValues:
         if place is not None:
             nest.covered.add(axes)
         if place is None:
-            return ArrayValue(f"{array}[{self.subscripts(array, subs)}]", axes)
+            text = f"{array}[{self.subscripts(array, subs)}]"
+            return ArrayValue(f"np.int64({text})" if self.axes.is_short(array) else text, axes)
+        if self.axes.is_short(array):
+            return ArrayValue(f"np.int64({place})", axes)
         copied = ".copy()" if axes and not self.axes.memory(array).isdisjoint(nest.stored) else ""
         return ArrayValue(place + copied, axes)
 
@@ -226,6 +229,8 @@ class ArrayValues:
             return ArrayValue(f"{_LOGIC[fn]}({texts})", axes)
         if fn == "abs":
             return ArrayValue(f"np.abs({texts})", axes)
+        if fn.removeprefix("cast.") in SHORT:
+            return ArrayValue(f"np.int64(np.{fn.removeprefix('cast.')}({texts}))", axes)
         if fn in ("cast.float64", "cast.float32", "cast.int64", "cast.bool"):
             return ArrayValue(f"np.{fn.removeprefix('cast.').replace('bool', 'bool_')}({texts})", axes)
         if fn in _SIGNS or (fn == "**" and self.dtype(exprs[0]) in FLOATS):

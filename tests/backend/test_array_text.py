@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tapec.backend.array_text import whole_arrays
+from tapec.syntax.core import Function
 from tapec.tape.run.compiled_derivative import loaded
 from tests.optimise.comparison import run
 from tests.optimise.reading import read
@@ -310,3 +312,118 @@ def test_an_error_in_a_loop_is_raised():
     assert over_arrays(A, A, A[0], A[0], 2, 3.0, True) == 3.0
     with pytest.raises(ValueError):  # noqa: PT011  the text is none of core form
         over_arrays(A, A, -A[0], A[0], 2, 3.0, True)
+
+
+def typed(text: str, **types: str) -> Function:
+    """A program some of whose names have other types than their letters say."""
+    core = read(text)
+    changed = {name: replace(core.types[name], dtype=dtype) for name, dtype in types.items()}
+    return replace(core, types={**core.types, **changed})
+
+
+def test_a_literal_makes_single_precision_double():
+    core = typed(
+        """
+        def f(a, a2):
+            n = a.shape[0]
+            y = 0.0
+            for i in range(n):
+                u = a[i]
+                v = 0.1 * u
+                w = u * u
+                c = u > 0.1
+                c2 = u > w
+                a2[i] = w
+                z = y + u
+                y = z
+            r = w0 * 0.1
+            return y, r
+        """,
+        **dict.fromkeys(("a", "a2", "u", "w", "w0"), "float32"),
+    )
+    wanted = """
+    def f(a, a2):
+        n = a.shape[0]
+        y = 0.0
+        u = a[:n]
+        v = 0.1 * (np.float64(u))
+        w = u * u
+        c = (np.float64(u)) > 0.1
+        c2 = u > w
+        a2[:n] = w
+        z = np.float64(u)
+        y_each = z
+        y = y + np.sum(y_each)
+        del u, v, w, c, c2, z, y_each
+        r = np.float64(w0) * 0.1
+        return y, r
+    """
+    assert whole_arrays(core).text == textwrap.dedent(wanted).lstrip()
+
+
+def test_sums_of_single_precision_stay_single():
+    core = typed(
+        """
+        def f(a, y, n):
+            n2 = a.shape[0]
+            for i in range(n2):
+                u = a[i]
+                z = y + u
+                y = z
+            for j in range(n):
+                t = y + y0
+                y = t
+            return y
+        """,
+        **dict.fromkeys(("a", "u", "y", "z", "t", "y0"), "float32"),
+    )
+    run = loaded("f", whole_arrays(core).text, {"y0": np.float32(2)})
+    found = run(np.arange(4, dtype=np.float32), np.float32(0), np.int64(3))
+    assert found == 12
+    assert found.dtype == np.float32
+
+
+def test_short_integers_are_long_once_they_are_loaded():
+    core = typed(
+        """
+        def f(a, a2, n):
+            n2 = a.shape[0]
+            k = 0
+            for i in range(n2):
+                i2 = a[i]
+                j = i2 + n
+                a2[i] = j
+                k2 = k + j
+                k = k2
+            j2 = a[0]
+            j3 = j2 + n
+            return k, j3
+        """,
+        a="uint8",
+        a2="uint8",
+        i2="uint8",
+        j2="uint8",
+    )
+    made = whole_arrays(core)
+    assert made.iterations == 0, made.text
+    array = np.zeros(2, dtype=np.uint8)
+    numbers, first = loaded("f", made.text, {})(np.array([250, 3], dtype=np.uint8), array, 10)
+    assert (numbers, first) == (273, 260)
+    np.testing.assert_array_equal(array, np.array([4, 13], dtype=np.uint8))
+
+
+def test_booleans_are_counted():
+    core = read("""
+    def f(a, n):
+        n2 = a.shape[0]
+        k = n
+        for i in range(n2):
+            u = a[i]
+            c = u > 0.0
+            c2 = u > 1.0
+            j = c + c2
+            k2 = k + j
+            k = k2
+        return k
+    """)
+    assert loaded("f", whole_arrays(core).text, {})(np.array([0.5, 2.0, -1.0]), 1) == 4
