@@ -302,6 +302,8 @@ class ArrayNests(ArrayValues):
         sign = "+=" if stmt.accumulate else "="
         if place is not None:
             nest.covered.add(axes)
+            if nest.mask is not None and stmt.array not in nest.private:
+                self.have_elements(stmt.array, stmt.index, place)
             if nest.mask is not None and not stmt.accumulate:
                 value = chosen(nest.mask, value, ArrayValue(place, axes))
             self.line(f"{place} {sign} {value.text}")

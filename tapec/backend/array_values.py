@@ -76,6 +76,10 @@ class ArrayValues:
         self.axes = ArrayAxes(function)
         self.nest = ArrayNest(0)
 
+    def line(self, text: str) -> None:
+        """Write a line."""
+        raise NotImplementedError
+
     def is_integer(self, name: str) -> bool:
         return self.function.types[name] == Scalar("int64")
 
@@ -128,10 +132,9 @@ class ArrayValues:
 
     def load(self, array: str, subs: Sequence[Expr]) -> ArrayValue:
         nest = self.nest
-        if nest.mask is not None:
-            # elements that are not asked for may not be there
-            raise NoWholeArrays
         place, axes = self.element(array, subs), self.axes_of(subs, array)
+        if nest.mask is not None:
+            self.have_elements(array, subs, place)
         if place is not None:
             nest.covered.add(axes)
         if place is None:
@@ -141,6 +144,21 @@ class ArrayValues:
             return ArrayValue(f"np.int64({place})", axes)
         copied = ".copy()" if axes and not self.axes.memory(array).isdisjoint(nest.stored) else ""
         return ArrayValue(place + copied, axes)
+
+    def have_elements(self, array: str, subs: Sequence[Expr], place: str | None) -> None:
+        """Give up where an array does not have all elements of which only some are asked for."""
+        nest = self.nest
+        if place is None or array in nest.private:
+            raise NoWholeArrays
+        for axis, sub in enumerate(subs):
+            number, at = self.number(sub), self.axes.place(sub)
+            if number is None or at is None:
+                self.line(f"if {array}.shape[{axis}] <= {self.value(sub).text}:")
+            else:
+                counted = nest.axes[number]
+                high = counted.high.plus(at.minus(IndexSum((counted.var,))) or IndexSum())
+                self.line(f"if {array}.shape[{axis}] < {high}:")
+            self.line('    raise MemoryError("fewer elements")')
 
     def number(self, sub: Expr) -> int | None:
         """The axis whose position a subscript is, but for what is the same on all axes."""

@@ -227,7 +227,22 @@ PROGRAMS = {
             a[k] = v
         return a
         """),
-    "elements in a branch": (1, """
+    "elements in a branch": (0, """
+        a3 = np.zeros(nr)
+        for i in range(nr):
+            for j in range(nc):
+                u = A[i, j]
+                c2 = u > 0.0
+                if c2:
+                    v = a[i]
+                    w = B[j, 0]
+                    w2 = v * w
+                else:
+                    w2 = a2[j]
+                a3[i] += w2
+        return a3
+        """),
+    "an element before the first in a branch": (1, """
         a3 = np.zeros(nr)
         for i in range(nr):
             c2 = i > 0
@@ -445,3 +460,23 @@ def test_parameters_that_are_written_are_known():
     assert whole_arrays(read(program(body))).written == (2,)
     _, body = PROGRAMS["the largest"]
     assert whole_arrays(read(program(body))).written == ()
+
+
+def test_elements_that_a_branch_does_not_ask_for_may_not_be_there():
+    core = read("""
+    def f(a, a2, a3):
+        n = a.shape[0]
+        for i in range(n):
+            u = a[i]
+            c = u > 0.0
+            if c:
+                v = a2[i]
+                a3[i] += v
+        return a3
+    """)
+    over_arrays = loaded("f", whole_arrays(core).text, {})
+    given, some = np.array([1.0, 2.0, -1.0]), np.ones(2)
+    np.testing.assert_array_equal(over_arrays(given, np.ones(3), np.zeros(3)), [1, 1, 0])
+    for few in ((given, some, np.zeros(3)), (given, np.ones(3), some)):
+        with pytest.raises(MemoryError):
+            over_arrays(*few)

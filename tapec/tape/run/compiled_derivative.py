@@ -163,7 +163,8 @@ class CompiledDerivative:
         if arrays is None:
             return self.interpreted(*arguments)
         if self.over_arrays is None:
-            self.over_arrays = loaded(free_name("gradient", self.constants, ()), arrays.text, self.constants)
+            name, called = free_name("gradient", self.constants, ()), python_functions(self.derivative.function)
+            self.over_arrays = loaded(name, arrays.text, {**self.constants, **called})
         run = self.over_arrays
         if arrays.steps and jit is not False:
             run = partial(run, **{arrays.steps: arrays.length * STEPS_PER_STATEMENT})
@@ -211,8 +212,7 @@ def compiled(
 
     made = CompiledDerivative(derivative, printed, constants, sources=sources)
     function = derivative.function
-    fits = options.fast and not options.debug and not jit_is_off() and not callees
-    if fits and not opaque_functions(function.body):
+    if options.fast and not options.debug and not jit_is_off() and not callees:
         function = simple(replace(function, name=free_name("gradient", constants, ())), frozenset(constants))
         made.arrays = whole_arrays(function)
     return made
@@ -264,12 +264,16 @@ def _short(loop: Any, deep: bool) -> bool:
 
 def as_python(program: Program) -> Any:
     """The function of a program's text, run by Python."""
-    called = {name: one.python for name, one in opaque_functions(program.core.body).items()}
-    run = loaded(program.name, program.text, {**program.namespace, **called})
+    run = loaded(program.name, program.text, {**program.namespace, **python_functions(program.core)})
     if not jit_is_off():
         # one use is not worth a compilation
         run.__globals__.update({name: run.__globals__[name].py_func for name in program.kernels})
     return run
+
+
+def python_functions(function: Function) -> dict[str, Any]:
+    """The functions that a program calls as they are, as Python has them."""
+    return {name: one.python for name, one in opaque_functions(function.body).items()}
 
 
 def loaded(name: str, text: str, bindings: dict[str, Any]) -> Any:
