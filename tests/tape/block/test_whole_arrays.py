@@ -10,6 +10,9 @@ from tapec.backend import array_nests
 from tapec.tape.run import compiled_derivative
 from tapec.tape.run.compiled_derivative import CompiledDerivative
 
+# with compilation switched off, nothing runs over whole arrays
+pytestmark = pytest.mark.compiled
+
 
 @pytest.fixture
 def over_arrays(monkeypatch):
