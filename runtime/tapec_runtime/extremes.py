@@ -19,7 +19,7 @@ _SINCE = 18
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """The larger of two numbers of one type.
+    """The larger of two numbers.
 
     x, y     float64 or float32
     returns  x, y, or nan where one of them is nan; of zeros the positive one
@@ -31,7 +31,7 @@ def maximum(x: Any, y: Any) -> Any:
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """The smaller of two numbers of one type.
+    """The smaller of two numbers.
 
     x, y     float64 or float32
     returns  x, y, or nan where one of them is nan; of zeros the negative one
@@ -44,7 +44,9 @@ def minimum(x: Any, y: Any) -> Any:
 
 def _resolve(_context: Any) -> Callable[[Any, Any], Any]:
     def result(x: Any, y: Any) -> Any:
-        return x if isinstance(x, types.Float) and x == y else None
+        # `float` leaves a number of single precision as it is
+        is_float = isinstance(x, types.Float) and isinstance(y, types.Float)
+        return max(x, y, key=lambda type_: type_.bitwidth) if is_float else None
 
     return result
 
@@ -55,6 +57,8 @@ def _lowering(name: str, function: Any) -> Callable[..., Any]:
             typing = context.typing_context.resolve_value_type(function)
             plain = typing.get_call_type(context.typing_context, signature.args, {})
             return context.get_function(typing, plain)(builder, args)
+        given = zip(args, signature.args, strict=True)
+        args = [context.cast(builder, arg, kind, signature.return_type) for arg, kind in given]
         type_ = args[0].type
         called = builder.module.declare_intrinsic(name, [type_], ir.FunctionType(type_, [type_, type_]))
         return builder.call(called, args)

@@ -33,13 +33,15 @@ from tapec.syntax.core import (
     walk,
     written_in,
 )
-from tapec.syntax.types import Array, Scalar, Type
+from tapec.syntax.types import FLOATS, Array, Scalar, Type
 
 # what a reduction's operation is called, and what it starts with
 REDUCTIONS = {"+": ("np.sum", "0.0"), "np.maximum": ("np.max", "-np.inf"), "np.minimum": ("np.min", "np.inf")}
 # names in a sum
 _TERMS = 4
-_WHOLE = ("float64", "int64", "bool")
+_WHOLE = (*FLOATS, "int64", "bool")
+# integers that are int64 once they are loaded, as the results of their operations are
+SHORT = ("int8", "int16", "int32", "uint8", "uint16", "uint32")
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,7 @@ class ArrayAxes:
                     if self.memory(target) != {target}:
                         return False
                 case Assign(target=target, value=value):
-                    type_ = self.types[target]
-                    if not isinstance(type_, Scalar) or type_.dtype not in _WHOLE:
+                    if not self._is_whole_number(target, value):
                         return False
                     arrays = [name for name in names_in(value) if isinstance(self.types.get(name), Array)]
                     is_load = isinstance(value, Op) and value.fn == "load"
@@ -161,14 +162,26 @@ class ArrayAxes:
                         return False
                     if is_load and not self._is_whole(arrays[0]):
                         return False
-                case Store(array=array):
-                    if not self._is_whole(array):
+                case Store(array=array, accumulate=adds):
+                    if not self._is_whole(array) or (adds and self.is_short(array)):
                         return False
         return True
 
+    def is_short(self, array: str) -> bool:
+        """Whether an array has integers that are int64 once they are loaded."""
+        return getattr(self.types[array], "dtype", "") in SHORT
+
     def _is_whole(self, array: str) -> bool:
         type_ = self.types[array]
-        return isinstance(type_, Array) and type_.dtype in _WHOLE
+        return isinstance(type_, Array) and type_.dtype in (*_WHOLE, *SHORT)
+
+    def _is_whole_number(self, name: str, value: Expr) -> bool:
+        """Whether NumPy's arrays of such values have the type that a name has in compiled code."""
+        type_ = self.types[name]
+        if not isinstance(type_, Scalar):
+            return False
+        is_read = isinstance(value, Name) or (isinstance(value, Op) and (value.fn == "load" or "cast." in value.fn))
+        return type_.dtype in _WHOLE or (type_.dtype in SHORT and is_read)
 
     def memory(self, array: str) -> frozenset[str]:
         """The names under which the memory that an array may stand for was made or came in."""
@@ -214,7 +227,8 @@ class ArrayAxes:
 
     def _reduction(self, name: str, body: list[Stmt]) -> str | None:
         """The operation by which iterations gather a value that nothing else in them reads."""
-        if self.types[name] not in (Scalar("float64"), Scalar("int64")):
+        type_ = self.types[name]
+        if not isinstance(type_, Scalar) or type_.dtype == "bool":
             return None
         chain, kinds, before = {name}, set[str](), 0
         while len(chain) > before:
@@ -240,4 +254,4 @@ class ArrayAxes:
         if len(kinds) != 1:
             return None
         kind = kinds.pop()
-        return kind if kind == "+" or self.types[name] == Scalar("float64") else None
+        return kind if kind == "+" or type_.is_float else None

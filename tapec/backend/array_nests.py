@@ -24,7 +24,6 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     ends_in_error,
-    literal_range,
     reads,
     walk,
 )
@@ -41,8 +40,10 @@ class ArrayNests(ArrayValues):
         super().__init__(function)
         self.lines: list[str | None] = []
         self.depth = 1
-        self.iterations: int | None = 0
         self.taken = set(function.types)
+        # of loops that stay, counted down
+        self.steps = self.fresh("steps")
+        self.counts = False
 
     def line(self, text: str) -> None:
         self.lines.append(INDENT * self.depth + text)
@@ -56,6 +57,13 @@ class ArrayNests(ArrayValues):
         if not any(line is not None for line in self.lines[start:]):
             self.line("pass")
         self.depth -= 1
+
+    def count(self, body: Block) -> None:
+        """Count the statements of an iteration, and give up where there are too many."""
+        self.counts = True
+        self.line(f"{self.steps} -= {len(body)}")
+        self.line(f"if {self.steps} < 0:")
+        self.line(f'{INDENT}raise TimeoutError("long loops")')
 
     def fresh(self, name: str) -> str:
         while name in self.taken:
@@ -71,14 +79,14 @@ class ArrayNests(ArrayValues):
     # loops of a nest
 
     def loop(self, loop: For) -> None:
-        state = len(self.lines), self.iterations, self.depth
+        lines, depth = len(self.lines), self.depth
         nest = self.nest
         kept = dict(nest.values), dict(nest.renamed), list(nest.made), len(nest.axes), nest.inside
         try:
             self.as_axis(loop)
         except NoWholeArrays:
-            del self.lines[state[0] :]
-            self.iterations, self.depth = state[1:]
+            del self.lines[lines:]
+            self.depth = depth
             nest.values, nest.renamed, nest.made = kept[:3]
             del nest.axes[kept[3] :]
             nest.inside = kept[4]
@@ -104,7 +112,11 @@ class ArrayNests(ArrayValues):
         for name, kind in reduced.items():
             each = nest.values[name]
             nest.renamed = outer
-            self.bind(name, self.gathered(starts[name], each, kind, number))
+            all_ = self.gathered(starts[name], each, kind, number)
+            if not all_.axes and self.dtype(Name(name)) == "float32":
+                # an extent may be a number of NumPy's
+                all_ = ArrayValue(f"np.float32({all_.text})")
+            self.bind(name, all_)
         if axis.is_used:
             self.lines[axis.line] = f"{INDENT * self.depth}{loop.var} = {self.positions(axis, number)}"
         self.bound_size(axis, number)
@@ -163,15 +175,14 @@ class ArrayNests(ArrayValues):
         everywhere = frozenset(range(len(nest.axes)))
         for name in carried:
             self.bind(name, self.everywhere(self.value(Name(name))))
-        before, self.iterations = self.iterations, 0
         nest.values[loop.var] = ArrayValue(loop.var)
         nest.inside += 1
         with self.indented(head_of(loop)):
+            self.count(loop.body)
             self.inner(loop.body, frozenset(carried))
         nest.inside -= 1
         for name in carried:
             nest.values[name] = ArrayValue(name, everywhere)
-        self.iterations = times(loop, before, self.iterations)
 
     # statements of a nest
 
@@ -186,7 +197,7 @@ class ArrayNests(ArrayValues):
                 case Assign(target=target, value=Op(fn="empty" | "zeros" as fn, args=(dtype, *extents))):
                     self.allocate(target, fn, dtype, extents)
                 case Assign(target=target, value=value):
-                    found = self.value(value)
+                    found = self.value(value, target)
                     self.bind(target, self.everywhere(found) if target in carried else found)
                 case Store():
                     self.store(stmt)
@@ -291,6 +302,8 @@ class ArrayNests(ArrayValues):
         sign = "+=" if stmt.accumulate else "="
         if place is not None:
             nest.covered.add(axes)
+            if nest.mask is not None and stmt.array not in nest.private:
+                self.have_elements(stmt.array, stmt.index, place)
             if nest.mask is not None and not stmt.accumulate:
                 value = chosen(nest.mask, value, ArrayValue(place, axes))
             self.line(f"{place} {sign} {value.text}")
@@ -312,11 +325,3 @@ def head_of(loop: For) -> str:
 def reads_of(block: Block) -> list[str]:
     """The names that a block reads, as often as it reads them."""
     return [name for stmt in walk(block) for name in reads(stmt)]
-
-
-def times(loop: For, before: int | None, inner: int | None) -> int | None:
-    """How many iterations there are with those of a loop that is left."""
-    known = literal_range(loop)
-    if before is None or inner is None or known is None:
-        return None
-    return before + len(known) * max(inner, 1)

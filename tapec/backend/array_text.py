@@ -17,29 +17,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapec.backend import printer
-from tapec.backend.array_nests import ArrayNests, head_of, times
+from tapec.backend.array_nests import ArrayNests, head_of
 from tapec.backend.array_values import ArrayNest, NoWholeArrays
-from tapec.syntax.core import Block, For, Function, If, Loop, Note, Store, loop_depth, walk
+from tapec.syntax.core import Assign, Block, For, Function, If, Loop, Name, Note, Op, Store, changed, loop_depth, walk
 
 
 @dataclass(frozen=True)
 class WholeArrays:
     """The text of a program over whole arrays.
 
-    iterations  how often loops that are left run, at most; None if that is not known
+    steps   the parameter that says how many statements loops that stay may run, or "" if there are no loops
+    length  the number of statements
+    written  positions of the parameters that it writes into
     """
 
     text: str
-    iterations: int | None
+    steps: str
+    length: int
+    written: tuple[int, ...]
 
 
 def whole_arrays(function: Function) -> WholeArrays:
     """The text of a program in the form that `simple` gives it."""
     writer = _Writer(function)
-    head = f"def {function.name}({', '.join(function.params)}):"
     writer.block(function.body)
+    steps = [f"{writer.steps}=np.inf"] if writer.counts else []
+    head = f"def {function.name}({', '.join((*function.params, *steps))}):"
     lines = [head, *(line for line in writer.lines if line is not None)]
-    return WholeArrays("\n".join(lines) + "\n", writer.iterations)
+    body = list(walk(function.body))
+    changes = frozenset[str]().union(*(writer.axes.memory(name) for stmt in body for name in changed(stmt)))
+    written = tuple(k for k, param in enumerate(function.params) if not changes.isdisjoint(writer.axes.memory(param)))
+    return WholeArrays("\n".join(lines) + "\n", writer.steps if writer.counts else "", len(body), written)
 
 
 class _Writer(ArrayNests):
@@ -57,30 +65,34 @@ class _Writer(ArrayNests):
                         with self.indented("else:"):
                             self.block(orelse)
                 case Loop(body=body):
-                    self.iterations = None
                     with self.indented("while True:"):
+                        self.count(body)
                         self.block(body)
                 case Note():
                     pass
+                case Assign(target=target, value=Op(fn=fn, args=args)) if wide := self.wide(fn, args, target):
+                    found = [Name(f"{wide[arg]}({printer.expression(arg)})") if arg in wide else arg for arg in args]
+                    self.line(f"{target} = {printer.expression(Op(fn, tuple(found)))}")
+                case Assign(target=target, value=Op(fn="load", args=(Name(id=array), *_))) if self.axes.is_short(array):
+                    self.line(f"{target} = np.int64({printer.expression(stmt.value)})")
                 case _:
                     self.lines += printer.statements((stmt,), self.depth, False)
 
     def whole_or_loop(self, loop: For) -> None:
-        lines, iterations, depth = len(self.lines), self.iterations, self.depth
+        lines, depth = len(self.lines), self.depth
         stored = [self.axes.memory(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)]
         self.nest = ArrayNest(1 + loop_depth(loop.body), stored=frozenset[str]().union(*stored))
         try:
             self.as_axis(loop)
         except NoWholeArrays:
             del self.lines[lines:]
-            self.iterations, self.depth = iterations, depth
+            self.depth = depth
         else:
             self.forget(loop)
             return
-        before, self.iterations = self.iterations, 0
         with self.indented(head_of(loop)):
+            self.count(loop.body)
             self.block(loop.body)
-        self.iterations = times(loop, before, self.iterations)
 
     def forget(self, loop: For) -> None:
         """Let go of arrays that only the nest reads."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tapec.backend import printer
-from tapec.backend.array_axes import REDUCTIONS, ArrayAxes, IndexSum
+from tapec.backend.array_axes import REDUCTIONS, SHORT, ArrayAxes, IndexSum
 from tapec.syntax.core import Const, Expr, Function, Name, Op
-from tapec.syntax.types import Scalar
+from tapec.syntax.types import FLOATS, Scalar
 
 _SIGNS = frozenset({"+", "-", "*", "/", "//", "%", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^", "neg", "pos", "~"})
 _LOGIC = {"and": "np.logical_and", "or": "np.logical_or", "not": "np.logical_not"}
@@ -76,13 +76,18 @@ class ArrayValues:
         self.axes = ArrayAxes(function)
         self.nest = ArrayNest(0)
 
+    def line(self, text: str) -> None:
+        """Write a line."""
+        raise NotImplementedError
+
     def is_integer(self, name: str) -> bool:
         return self.function.types[name] == Scalar("int64")
 
     def is_whole_number(self, array: str) -> bool:
         return getattr(self.function.types[array], "dtype", "") == "int64"
 
-    def value(self, expr: Expr) -> ArrayValue:
+    def value(self, expr: Expr, target: str = "") -> ArrayValue:
+        """What an expression stands for, if it is to be the value of a name."""
         nest = self.nest
         match expr:
             case Const():
@@ -96,20 +101,64 @@ class ArrayValues:
             case Op(fn="load", args=(Name(id=array), *subs)):
                 return self.load(array, subs)
             case Op(fn=fn, args=args):
-                return self.operation(fn, [self.value(arg) for arg in args], args)
+                return self.operation(fn, self.operands(fn, args, target), args)
+
+    def operands(self, fn: str, exprs: Sequence[Expr], target: str) -> list[ArrayValue]:
+        """The operands of an operation, as wide as Numba has them.
+
+        NumPy takes a literal for a number of the array's type, and the sum of two booleans for one.
+        """
+        found = [self.value(expr) for expr in exprs]
+        wide = self.wide(fn, exprs, target)
+        return [
+            ArrayValue(f"{wide[expr]}({one.text})", one.axes) if expr in wide else one
+            for one, expr in zip(found, exprs, strict=True)
+        ]
+
+    def wide(self, fn: str, exprs: Sequence[Expr], target: str) -> dict[Expr, str]:
+        """The operands of an operation that Numba has as wider numbers."""
+        wanted, dtypes = self.dtype(Name(target)), {expr: self.dtype(expr) for expr in exprs}
+        if wanted == "int64" and fn in _SIGNS:
+            return {expr: "np.int64" for expr, dtype in dtypes.items() if dtype == "bool"}
+        is_same = wanted == "bool" and set(dtypes.values()) == {"float32"}
+        if wanted not in ("float64", "bool") or fn.startswith("cast.") or is_same:
+            return {}
+        return {expr: "np.float64" for expr, dtype in dtypes.items() if dtype == "float32"}
+
+    def dtype(self, expr: Expr) -> str:
+        """The type of a number that has a name."""
+        type_ = self.function.types.get(expr.id) if isinstance(expr, Name) else None
+        return type_.dtype if isinstance(type_, Scalar) else ""
 
     def load(self, array: str, subs: Sequence[Expr]) -> ArrayValue:
         nest = self.nest
-        if nest.mask is not None:
-            # elements that are not asked for may not be there
-            raise NoWholeArrays
         place, axes = self.element(array, subs), self.axes_of(subs, array)
+        if nest.mask is not None:
+            self.have_elements(array, subs, place)
         if place is not None:
             nest.covered.add(axes)
         if place is None:
-            return ArrayValue(f"{array}[{self.subscripts(array, subs)}]", axes)
+            text = f"{array}[{self.subscripts(array, subs)}]"
+            return ArrayValue(f"np.int64({text})" if self.axes.is_short(array) else text, axes)
+        if self.axes.is_short(array):
+            return ArrayValue(f"np.int64({place})", axes)
         copied = ".copy()" if axes and not self.axes.memory(array).isdisjoint(nest.stored) else ""
         return ArrayValue(place + copied, axes)
+
+    def have_elements(self, array: str, subs: Sequence[Expr], place: str | None) -> None:
+        """Give up where an array does not have all elements of which only some are asked for."""
+        nest = self.nest
+        if place is None or array in nest.private:
+            raise NoWholeArrays
+        for axis, sub in enumerate(subs):
+            number, at = self.number(sub), self.axes.place(sub)
+            if number is None or at is None:
+                self.line(f"if {array}.shape[{axis}] <= {self.value(sub).text}:")
+            else:
+                counted = nest.axes[number]
+                high = counted.high.plus(at.minus(IndexSum((counted.var,))) or IndexSum())
+                self.line(f"if {array}.shape[{axis}] < {high}:")
+            self.line('    raise MemoryError("fewer elements")')
 
     def number(self, sub: Expr) -> int | None:
         """The axis whose position a subscript is, but for what is the same on all axes."""
@@ -198,16 +247,15 @@ class ArrayValues:
             return ArrayValue(f"{_LOGIC[fn]}({texts})", axes)
         if fn == "abs":
             return ArrayValue(f"np.abs({texts})", axes)
-        if fn in ("cast.float64", "cast.int64", "cast.bool"):
+        if fn.removeprefix("cast.") in SHORT:
+            return ArrayValue(f"np.int64(np.{fn.removeprefix('cast.')}({texts}))", axes)
+        if fn in ("cast.float64", "cast.float32", "cast.int64", "cast.bool"):
             return ArrayValue(f"np.{fn.removeprefix('cast.').replace('bool', 'bool_')}({texts})", axes)
-        if fn in _SIGNS or (fn == "**" and self.is_float(exprs[0])):
+        if fn in _SIGNS or (fn == "**" and self.dtype(exprs[0]) in FLOATS):
             return ArrayValue(printer.expression(Op(fn, tuple(Name(arg.operand) for arg in args))), axes)
         if fn.startswith("np.") and isinstance(getattr(np, fn.removeprefix("np."), None), np.ufunc):
             return ArrayValue(f"{fn}({texts})", axes)
         raise NoWholeArrays
-
-    def is_float(self, expr: Expr) -> bool:
-        return isinstance(expr, Name) and getattr(self.function.types.get(expr.id), "dtype", "") == "float64"
 
     def gathered(self, start: ArrayValue, each: ArrayValue, kind: str, number: int) -> ArrayValue:
         """What all iterations of an axis make of a value."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tapec.backend.array_text import whole_arrays
+from tapec.syntax.core import Function
 from tapec.tape.run.compiled_derivative import loaded
 from tests.optimise.comparison import run
 from tests.optimise.reading import read
@@ -25,7 +27,7 @@ def arguments(rows: int, columns: int) -> tuple:
     return (*(rng.normal(size=shape) for shape in shapes), rows, 0.7, True)
 
 
-# the iterations of Python's that are left, None for those of a loop of unknown length; and the program
+# how many loops are left; and the program
 PROGRAMS = {
     "a sum of products": (0, """
         y = 0.0
@@ -173,7 +175,7 @@ PROGRAMS = {
                 a3[k] += u
         return a3
         """),
-    "one after the other inside": (3, """
+    "one after the other inside": (1, """
         a3 = np.empty(nr)
         for i in range(nr):
             y = a[i]
@@ -183,7 +185,7 @@ PROGRAMS = {
             a3[i] = y
         return a3
         """),
-    "one after the other outside": (3, """
+    "one after the other outside": (1, """
         for k in range(3):
             for i in range(nr):
                 u = a[i]
@@ -191,7 +193,7 @@ PROGRAMS = {
                 a[i] = v
         return a
         """),
-    "a recurrence": (None, """
+    "a recurrence": (1, """
         for i in range(1, nr):
             k = i - 1
             u = a[k]
@@ -199,14 +201,14 @@ PROGRAMS = {
             a[i] = v
         return a
         """),
-    "one element for all": (None, """
+    "one element for all": (1, """
         a3 = np.zeros(1)
         for i in range(nr):
             u = a[i]
             a3[0] = u
         return a3
         """),
-    "what an iteration hands on is used": (None, """
+    "what an iteration hands on is used": (1, """
         y = 0.0
         a3 = np.empty(nr)
         for i in range(nr):
@@ -216,7 +218,7 @@ PROGRAMS = {
             a3[i] = y
         return a3
         """),
-    "the last element stands for the one before the first": (None, """
+    "the last element stands for the one before the first": (1, """
         nl = nr + 1
         for i in range(nl):
             k = i - 1
@@ -225,7 +227,22 @@ PROGRAMS = {
             a[k] = v
         return a
         """),
-    "elements in a branch": (None, """
+    "elements in a branch": (0, """
+        a3 = np.zeros(nr)
+        for i in range(nr):
+            for j in range(nc):
+                u = A[i, j]
+                c2 = u > 0.0
+                if c2:
+                    v = a[i]
+                    w = B[j, 0]
+                    w2 = v * w
+                else:
+                    w2 = a2[j]
+                a3[i] += w2
+        return a3
+        """),
+    "an element before the first in a branch": (1, """
         a3 = np.zeros(nr)
         for i in range(nr):
             c2 = i > 0
@@ -243,10 +260,10 @@ SIZES = {"a diagonal": ((3, 5),), "the last element stands for the one before th
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_numbers_are_those_of_the_loops(name):
-    iterations, body = PROGRAMS[name]
+    loops, body = PROGRAMS[name]
     core = read(program(body))
     made = whole_arrays(core)
-    assert made.iterations == iterations, made.text
+    assert made.text.count("for ") == made.text.count("long loops") == loops, made.text
     over_arrays = loaded("f", made.text, {})
     for rows, columns in SIZES.get(name, ((4, 3), (1, 1), (0, 2))):
         wanted = run(core, arguments(rows, columns))
@@ -304,9 +321,162 @@ def test_an_error_in_a_loop_is_raised():
         return x
         """
     made = whole_arrays(read(program(body)))
-    assert made.iterations == 0
+    assert not made.steps
     over_arrays = loaded("f", made.text, {})
     A = np.ones((2, 2))
     assert over_arrays(A, A, A[0], A[0], 2, 3.0, True) == 3.0
     with pytest.raises(ValueError):  # noqa: PT011  the text is none of core form
         over_arrays(A, A, -A[0], A[0], 2, 3.0, True)
+
+
+def typed(text: str, **types: str) -> Function:
+    """A program some of whose names have other types than their letters say."""
+    core = read(text)
+    changed = {name: replace(core.types[name], dtype=dtype) for name, dtype in types.items()}
+    return replace(core, types={**core.types, **changed})
+
+
+def test_a_literal_makes_single_precision_double():
+    core = typed(
+        """
+        def f(a, a2):
+            n = a.shape[0]
+            y = 0.0
+            for i in range(n):
+                u = a[i]
+                v = 0.1 * u
+                w = u * u
+                c = u > 0.1
+                c2 = u > w
+                a2[i] = w
+                z = y + u
+                y = z
+            r = w0 * 0.1
+            return y, r
+        """,
+        **dict.fromkeys(("a", "a2", "u", "w", "w0"), "float32"),
+    )
+    wanted = """
+    def f(a, a2):
+        n = a.shape[0]
+        y = 0.0
+        u = a[:n]
+        v = 0.1 * (np.float64(u))
+        w = u * u
+        c = (np.float64(u)) > 0.1
+        c2 = u > w
+        a2[:n] = w
+        z = np.float64(u)
+        y_each = z
+        y = y + np.sum(y_each)
+        del u, v, w, c, c2, z, y_each
+        r = np.float64(w0) * 0.1
+        return y, r
+    """
+    assert whole_arrays(core).text == textwrap.dedent(wanted).lstrip()
+
+
+def test_sums_of_single_precision_stay_single():
+    core = typed(
+        """
+        def f(a, y, n):
+            n2 = a.shape[0]
+            for i in range(n2):
+                u = a[i]
+                z = y + u
+                y = z
+            for j in range(n):
+                t = y + y0
+                y = t
+            return y
+        """,
+        **dict.fromkeys(("a", "u", "y", "z", "t", "y0"), "float32"),
+    )
+    run = loaded("f", whole_arrays(core).text, {"y0": np.float32(2)})
+    found = run(np.arange(4, dtype=np.float32), np.float32(0), np.int64(3))
+    assert found == 12
+    assert found.dtype == np.float32
+
+
+def test_short_integers_are_long_once_they_are_loaded():
+    core = typed(
+        """
+        def f(a, a2, n):
+            n2 = a.shape[0]
+            k = 0
+            for i in range(n2):
+                i2 = a[i]
+                j = i2 + n
+                a2[i] = j
+                k2 = k + j
+                k = k2
+            j2 = a[0]
+            j3 = j2 + n
+            return k, j3
+        """,
+        a="uint8",
+        a2="uint8",
+        i2="uint8",
+        j2="uint8",
+    )
+    made = whole_arrays(core)
+    assert not made.steps, made.text
+    array = np.zeros(2, dtype=np.uint8)
+    numbers, first = loaded("f", made.text, {})(np.array([250, 3], dtype=np.uint8), array, 10)
+    assert (numbers, first) == (273, 260)
+    np.testing.assert_array_equal(array, np.array([4, 13], dtype=np.uint8))
+
+
+def test_booleans_are_counted():
+    core = read("""
+    def f(a, n):
+        n2 = a.shape[0]
+        k = n
+        for i in range(n2):
+            u = a[i]
+            c = u > 0.0
+            c2 = u > 1.0
+            j = c + c2
+            k2 = k + j
+            k = k2
+        return k
+    """)
+    assert loaded("f", whole_arrays(core).text, {})(np.array([0.5, 2.0, -1.0]), 1) == 4
+
+
+def test_loops_that_stay_may_run_so_many_steps():
+    _, body = PROGRAMS["a recurrence"]
+    made = whole_arrays(read(program(body)))
+    over_arrays = loaded("f", made.text, {})
+    given = arguments(9, 2)
+    over_arrays(*given)
+    over_arrays(*given, **{made.steps: 32})
+    with pytest.raises(TimeoutError):
+        over_arrays(*given, **{made.steps: 31})
+
+
+def test_parameters_that_are_written_are_known():
+    _, body = PROGRAMS["a recurrence"]
+    assert whole_arrays(read(program(body))).written == (2,)
+    _, body = PROGRAMS["the largest"]
+    assert whole_arrays(read(program(body))).written == ()
+
+
+def test_elements_that_a_branch_does_not_ask_for_may_not_be_there():
+    core = read("""
+    def f(a, a2, a3):
+        n = a.shape[0]
+        for i in range(n):
+            u = a[i]
+            c = u > 0.0
+            if c:
+                v = a2[i]
+                a3[i] += v
+        return a3
+    """)
+    over_arrays = loaded("f", whole_arrays(core).text, {})
+    given, some = np.array([1.0, 2.0, -1.0]), np.ones(2)
+    np.testing.assert_array_equal(over_arrays(given, np.ones(3), np.zeros(3)), [1, 1, 0])
+    for few in ((given, some, np.zeros(3)), (given, np.ones(3), some)):
+        with pytest.raises(MemoryError):
+            over_arrays(*few)

@@ -53,3 +53,22 @@ def test_extremes_of_a_loop_can_run_on_vectors():
     assert "tapec_runtime.maximum(" in text
     assert "= np.maximum(" not in text
     assert "= np.maximum(" in tapec.emit(largest, wrt=(0, 1), signature="f8[::1], f8[::1]", math="libm")
+
+
+def test_a_float_of_single_precision_is_one_of_two_kinds():
+    # for Numba, `float` leaves a number of single precision as it is
+    @njit
+    def clipped(x):
+        return tapec_runtime.minimum(tapec_runtime.maximum(x, -0.5), 0.5)
+
+    found = [clipped(np.float32(x)) for x in (-1.0, 0.25, 3.0)]
+    assert found == [-0.5, 0.25, 0.5]
+    assert [str(signature.return_type) for signature in clipped.nopython_signatures] == ["float64"]
+
+
+def test_a_clipped_array_of_single_precision():
+    def area(x):
+        return np.sum(np.clip(x, -0.5, 0.5) * np.float32(3))
+
+    found = tapec.grad(area)(np.linspace(-1, 1, 5).astype(np.float32))
+    np.testing.assert_array_equal(found, np.array([0, 1.5, 3, 1.5, 0], np.float32))

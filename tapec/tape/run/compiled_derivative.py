@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numba
@@ -15,7 +16,7 @@ import numpy as np
 
 import tapec_runtime
 from tapec.backend import printer
-from tapec.backend.array_text import whole_arrays
+from tapec.backend.array_text import WholeArrays, whole_arrays
 from tapec.backend.callee_text import callees_text, kernels_text
 from tapec.backend.jit import compile_function
 from tapec.backend.kernels import with_kernels
@@ -36,6 +37,8 @@ SMALL = 64
 _LONG = 300
 _SMALL_IF_LONG = 2048
 SECONDS_PER_STATEMENT = 0.01
+# statements that loops over whole arrays may run before compilation seems better, a tenth of its time
+STEPS_PER_STATEMENT = 1000
 _serial = itertools.count(1)
 
 
@@ -58,8 +61,7 @@ class CompiledDerivative:
     """A derivative that runs as Python at first, and is compiled where that pays.
 
     derivative  as it was derived; `make` makes it fast, with the same inputs and results
-    arrays      its text over whole arrays, if it has one that does not run long
-    patience    seconds for which that runs before it is compiled: what compilation takes
+    arrays      its text over whole arrays, if it has one
     spent       seconds for which it has run as Python
     followers   called when it has been compiled
     """
@@ -67,8 +69,7 @@ class CompiledDerivative:
     derivative: DerivedProgram
     make: Callable[[], _Printed]
     constants: dict[str, Any]
-    arrays: str = ""
-    patience: float = 0.0
+    arrays: WholeArrays | None = None
     sources: tuple[tuple[str, ...], ...] = ()
     uses: int = 0
     spent: float = 0.0
@@ -98,35 +99,44 @@ class CompiledDerivative:
     @property
     def waits(self) -> bool:
         """Whether it is used often before it is compiled."""
-        return self.jitted is None and (bool(self.arrays) or self.is_long)
+        return self.jitted is None and (self.arrays is not None or self.is_long)
 
     def __call__(self, arguments: list[Any], jit: bool | None) -> tuple[Any, ...]:
         if self.jitted is not None and jit is not False:
             return _several(self.jitted(*arguments))
         self.uses += 1
-        over_arrays = bool(self.arrays) and (jit is False or (jit is None and self.spent <= self.patience))
-        if not over_arrays and (jit or (jit is None and self._pays(arguments))):
+        if not self._over_arrays(jit) and (jit or (jit is None and self._pays(arguments))):
             return _several(self.machine_code()(*arguments))
+        kept = () if self.arrays is None else tuple((place, arguments[place].copy()) for place in self.arrays.written)
         start = time.perf_counter()
         try:
-            return _several(self.as_python(*arguments))
-        except (ArithmeticError, MemoryError) as error:
-            # Python raises where compiled code gives infinity, and whole arrays may be too large
+            return _several(self.as_python(arguments, jit))
+        except (ArithmeticError, MemoryError, TimeoutError) as error:
+            # Python raises where compiled code gives infinity, whole arrays may be too large, and loops too long
             if jit is False and isinstance(error, ArithmeticError):
                 raise
+            for place, value in kept:
+                arguments[place][...] = value
             if jit is False:
                 return _several(self.interpreted(*arguments))
             return self(arguments, True)
         finally:
             self.spent += time.perf_counter() - start
 
+    def _over_arrays(self, jit: bool | None) -> bool:
+        """Whether it runs over whole arrays, which it does for as long as compilation takes."""
+        if self.arrays is None or jit:
+            return False
+        return jit is False or self.spent <= self.arrays.length * SECONDS_PER_STATEMENT
+
     def _pays(self, arguments: list[Any]) -> bool:
         """Whether machine code is worth its time for numbers one by one."""
         # an integer may be an iteration count
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
         printed = self.printed
-        again = self.spent > printed.length * SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
-        return again or bool(self.arrays) or not printed.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL)
+        if self.arrays is not None or not printed.small or sizes > (_SMALL_IF_LONG if self.is_long else SMALL):
+            return True
+        return self.spent > printed.length * SECONDS_PER_STATEMENT if self.is_long else self.uses > 1
 
     @compiling
     def machine_code(self) -> Any:
@@ -147,13 +157,18 @@ class CompiledDerivative:
         """What the derivative returns, run as Python however long it takes."""
         return self(list(arguments), False)
 
-    def as_python(self, *arguments: Any) -> Any:
+    def as_python(self, arguments: list[Any], jit: bool | None) -> Any:
         """What the derivative returns, run as Python: over whole arrays, if it has such a text."""
-        if not self.arrays:
+        arrays = self.arrays
+        if arrays is None:
             return self.interpreted(*arguments)
         if self.over_arrays is None:
-            self.over_arrays = loaded(free_name("gradient", self.constants, ()), self.arrays, self.constants)
-        return _as_numba(self.over_arrays, arguments)
+            name, called = free_name("gradient", self.constants, ()), python_functions(self.derivative.function)
+            self.over_arrays = loaded(name, arrays.text, {**self.constants, **called})
+        run = self.over_arrays
+        if arrays.steps and jit is not False:
+            run = partial(run, **{arrays.steps: arrays.length * STEPS_PER_STATEMENT})
+        return _as_numba(run, arguments)
 
     def interpreted(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python, number by number."""
@@ -197,13 +212,9 @@ def compiled(
 
     made = CompiledDerivative(derivative, printed, constants, sources=sources)
     function = derivative.function
-    fits = options.fast and not options.debug and not jit_is_off() and not callees
-    if fits and not opaque_functions(function.body):
+    if options.fast and not options.debug and not jit_is_off() and not callees:
         function = simple(replace(function, name=free_name("gradient", constants, ())), frozenset(constants))
-        found = whole_arrays(function)
-        if found.iterations is not None and found.iterations <= SMALL:
-            made.arrays = found.text
-            made.patience = SECONDS_PER_STATEMENT * sum(1 for _ in walk(function.body))
+        made.arrays = whole_arrays(function)
     return made
 
 
@@ -253,12 +264,16 @@ def _short(loop: Any, deep: bool) -> bool:
 
 def as_python(program: Program) -> Any:
     """The function of a program's text, run by Python."""
-    called = {name: one.python for name, one in opaque_functions(program.core.body).items()}
-    run = loaded(program.name, program.text, {**program.namespace, **called})
+    run = loaded(program.name, program.text, {**program.namespace, **python_functions(program.core)})
     if not jit_is_off():
         # one use is not worth a compilation
         run.__globals__.update({name: run.__globals__[name].py_func for name in program.kernels})
     return run
+
+
+def python_functions(function: Function) -> dict[str, Any]:
+    """The functions that a program calls as they are, as Python has them."""
+    return {name: one.python for name, one in opaque_functions(function.body).items()}
 
 
 def loaded(name: str, text: str, bindings: dict[str, Any]) -> Any:
