@@ -32,6 +32,7 @@ class Span:
     asked  whether an element, or a row, of an array is asked for here by a subscript of the user's
     open   the axes for which it is not proved that the subscript is in range, once that has been tried
     tested of an access that is open and tested itself, not where its adjoint is written: a number of its own
+    called_from  the line of the call of the function, where that is inlined
     """
 
     file: str
@@ -43,6 +44,7 @@ class Span:
     asked: bool = field(default=False, compare=False)
     open: tuple[int, ...] = field(default=(), compare=False)
     tested: int = field(default=0, compare=False)
+    called_from: Span | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column + 1}"

@@ -14,7 +14,7 @@ from tapec.backend.program import Program
 from tapec.frontend.assumed_extents import lowered_without_broadcasting
 from tapec.frontend.lower import lower
 from tapec.kinds import KINDS, Asked
-from tapec.optimise import prepare, used
+from tapec.optimise import prepare, tested, used
 from tapec.options import WITH_AUX, Options, no_aux
 from tapec.remarks import Listener, heard_by, stage
 from tapec_runtime.locking import compiling
@@ -47,6 +47,10 @@ def build(
     with heard_by(None):
         lowered = lower(function, arguments, prepare=prepare if options.fast else None)
         options = options.with_checks(lowered.boundscheck)
+        if options.debug:
+            constants = frozenset(lowered.constants)
+            callees = tuple(tested(callee, constants) for callee in lowered.callees)
+            lowered = replace(lowered, function=tested(lowered.function, constants), callees=callees)
         unbroadcast = None
         if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
             unbroadcast = lowered_without_broadcasting(function, arguments, prepare, lowered)

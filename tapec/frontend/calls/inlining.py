@@ -239,6 +239,7 @@ def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value
     frame.liveness = prepared.liveness
     frame.local_names = prepared.local_names - frame.outer
     outer, span = ev.frame, ev.span
+    frame.called_from = span if ev.frames else None
     ev.frames.append(frame)
     ev.frame = frame
     ev.statements(prepared.body)

@@ -11,8 +11,8 @@ import numpy as np
 
 from tapec.errors import LoweringError, TapecError
 from tapec.frontend.evaluator.evaluator import Prepare
-from tapec.optimise import prepare
-from tapec.syntax.core import Block, Name
+from tapec.optimise import add_non_finite_tests, prepare
+from tapec.syntax.core import Block, Function, Name, Return
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.answers.row_gradients import TableRows
 from tapec.tape.answers.targets_and_sources import SourceNames, joined, sources_of, targets_of
@@ -204,6 +204,10 @@ def _program(
 
 def _derived(plan: TapePlan, request: GradientRequest, objects: Sequence[Any]) -> CompiledDerivative:
     check_parts(request)
+    if plan.options.debug:
+        whole = Function("block", (), (*request.block, Return(request.targets)), request.types)
+        tested = add_non_finite_tests(whole)
+        request = replace(request, block=tested.body[:-1], types=tested.types)
     fast = None
     if plan.options.fast:
         fast = partial(_derivative, request, prepare, packable(plan.leaves, objects))
