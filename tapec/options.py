@@ -160,7 +160,7 @@ def chosen(keywords: Keywords) -> Options:
     debug = keywords.get("debug")
     if debug not in (None, "nan"):
         raise UsageError(f'debug must be "nan" or None, not {debug!r}')
-    found = Options(level=level, math=math, memory=_bytes(keywords.get("memory")), **switches)
+    found = Options(level=level, math=math, debug=None, memory=_bytes(keywords.get("memory")), **switches)
     return with_tests(found) if debug or contexts else found
 
 

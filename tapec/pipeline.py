@@ -49,8 +49,8 @@ def build(
         options = options.with_checks(lowered.boundscheck)
         if options.debug:
             constants = frozenset(lowered.constants)
-            callees = tuple(tested(callee, constants) for callee in lowered.callees)
-            lowered = replace(lowered, function=tested(lowered.function, constants), callees=callees)
+            every = (tested(one, constants) for one in (lowered.function, *lowered.callees))
+            lowered = replace(lowered, function=next(every), callees=tuple(every))
         unbroadcast = None
         if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
             unbroadcast = lowered_without_broadcasting(function, arguments, prepare, lowered)

@@ -59,8 +59,6 @@ _MOVED = frozenset({*_READ, *VIEWS, *ALLOCATIONS, "copy"})
 _RESIDUALS = re.compile(r"_(store|stack)(_\d+)*$")
 # what raises where an array has a nan
 _REFUSING = ("np.linalg.", "tapec_runtime.factorised")
-# lines of calls that an error names
-_CALLS = 6
 _CLASSES = frozenset({"np.isnan", "np.isinf", "np.isfinite"})
 
 
@@ -301,9 +299,5 @@ class _Tests:
 
 def places(span: Span) -> str:
     """The user's line, and those of the calls that lead to it, a line each."""
-    found: dict[str, None] = {}
-    at: Span | None = span
-    while at is not None and len(found) < _CALLS:
-        found[f"{at.file}:{at.line}, in {at.function}: {at.text.strip()}"] = None
-        at = at.called_from
-    return "\n".join(found)
+    found = (f"{at.file}:{at.line}, in {at.function}: {at.text.strip()}" for at in span.lines())
+    return "\n".join(dict.fromkeys(found))

@@ -141,7 +141,7 @@ def test_every_derivative():
         lambda: tapec.hvp(quotient, debug="nan")(1.0, 0.0, 1.0),
         lambda: tapec.jacrev(lambda x: x / np.zeros(3), debug="nan")(ONES),
         lambda: _in_a_tape(tapec.Variable(0.0)),
-        lambda: tapec.function(quotient, debug="nan")(1.0, 0.0),
+        lambda: tapec.function(overflow, debug="nan")(1000.0),
         lambda: tapec.grad(lambda z: (z / (z - z)).real, debug="nan")(1.0 + 2.0j),
     ):
         raised(call)
@@ -177,8 +177,7 @@ def left_out(x):
     for i in range(len(x)):
         if not np.isnan(x[i]):
             total += x[i] ** 2
-    y = np.sqrt(x)
-    return total + np.nansum(x) + np.where(np.isnan(x), 0.0, x).sum() + np.where(np.isnan(y), 0.0, y).sum()
+    return total + np.nansum(x) + np.where(np.isnan(x), 0.0, x).sum()
 
 
 def log_sum_exp(x):
@@ -191,8 +190,8 @@ def log_sum_exp(x):
 def test_what_the_program_asks_for_may_be_nan_or_infinite():
     x = np.array([1.0, math.nan, 4.0])
     value, gradient = tapec.value_and_grad(left_out, debug="nan")(x)
-    assert value == 30.0
-    np.testing.assert_array_equal(gradient, [4.5, 0.0, 10.25])
+    assert value == 27.0
+    np.testing.assert_array_equal(gradient, [4.0, 0.0, 10.0])
     value, gradient = tapec.value_and_grad(log_sum_exp, debug="nan")(np.array([1.0, -math.inf, 1.0]))
     np.testing.assert_allclose(gradient, [0.5, 0.0, 0.5])
 
