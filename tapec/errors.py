@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
 # lines of calls in one another that are kept
 CALLS = 5
 

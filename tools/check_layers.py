@@ -28,8 +28,8 @@ LAYERS: Layers = (
     ("build",),
     (
         *("api", "bound", "captured", "check", "composed", "debugging", "explanation", "functions", "gradient_tape"),
-        *("jacobians", "implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions", "products"),
-        *("batching", "linear_solves", "signatures", "sparse", "sparsity_pattern", "structure"),
+        *("jacobians", "implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions"),
+        *("products", "batching", "linear_solves", "signatures", "sparse", "sparsity_pattern", "structure"),
     ),
     ("tape",),
     ("pipeline", "kinds", "finishing", "results"),

@@ -42,4 +42,4 @@ def test_what_would_be_long_has_its_name():
     body += [Assign(f"t_{k + 1}", Op("*", (Name(f"t_{k}"), Name(f"t_{k}")))) for k in range(1, 6)]
     found = ShownOperations(Function("f", ("x",), tuple(body), {}))
     assert found.text(Name("t_2")) == "(x * 0.123456789) * (x * 0.123456789)"
-    assert found.text(Name("t_3")) == "t_2 * t_2"
+    assert found.text(Name("t_4")) == "t_3 * t_3"
