@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS
 from tapec.errors import Span
-from tapec.optimise.driver import step
 from tapec.optimise.name_origins import is_adjoint, is_tangent
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.shown_operations import ShownOperations
@@ -42,6 +41,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    distinct,
     map_blocks,
     reads,
     walk,
@@ -64,28 +64,29 @@ _CLASSES = frozenset({"np.isnan", "np.isinf", "np.isfinite"})
 
 def tested(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """A program that is to be differentiated, with tests of the numbers on which its results depend."""
-    return add_non_finite_tests(step(drop_dead_code, function, constants), returned=True)
-
-
-def add_non_finite_tests(function: Function, returned: bool = False) -> Function:
-    """The function with tests of what is not tested yet; see the module.
-
-    returned  whether a number that it returns is tested, too, though it is but read
-    """
+    function = replace(function, body=distinct(function.body))
+    needed = {stmt.key for stmt in walk(drop_dead_code(function, constants).body)}
     types = dict(function.types)
-    tested = {
-        arg.id
-        for stmt in walk(function.body)
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "np.isnan"
-        for arg in stmt.value.args
-        if isinstance(arg, Name)
-    }
-    raises = any(isinstance(stmt, Raise) and stmt.exception == ERROR for stmt in walk(function.body))
-    worker = _Tests(function, Emitter(types, set(types)), tested if raises else set())
+    worker = _Tests(function, Emitter(types, set(types)), needed=needed)
     body = worker.block(function.body)
-    if returned and len(function.results) == 1:
+    if len(function.results) == 1:
         body = (*body[:-1], *worker.of_result(function.leaving), body[-1])
     return replace(function, body=body, types=types)
+
+
+def add_non_finite_tests(function: Function) -> Function:
+    """The function with tests of what is not tested yet; see the module."""
+    types = dict(function.types)
+    raises = any(isinstance(stmt, Raise) and stmt.exception == ERROR for stmt in walk(function.body))
+    # a name that a test asks for
+    known = {
+        name
+        for stmt in walk(function.body)
+        if raises and isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "np.isnan"
+        for name in reads(stmt)
+    }
+    worker = _Tests(function, Emitter(types, set(types)), known)
+    return replace(function, body=worker.block(function.body), types=types)
 
 
 def _chosen_from(function: Function) -> frozenset[str]:
@@ -134,13 +135,20 @@ def _target(stmt: Stmt) -> str | None:
 class _Tests:
     """Writes the tests.
 
-    tested    the numbers that have been tested
+    tested    the names that have been tested
+    needed    the keys of the statements that are tested; None for all
     untested  what computes the names that are only chosen from
     counters  the variables of the loops around a statement
     """
 
-    def __init__(self, function: Function, emitter: Emitter, tested: set[str]) -> None:
-        self.emitter, self.tested = emitter, tested
+    def __init__(
+        self,
+        function: Function,
+        emitter: Emitter,
+        tested: Container[str] = (),
+        needed: Container[int] | None = None,
+    ) -> None:
+        self.emitter, self.tested, self.needed = emitter, tested, needed
         chosen = _chosen_from(function)
         self.untested = {s.target: s.value for s in walk(function.body) if isinstance(s, Assign) and s.target in chosen}
         self.shown = ShownOperations(function)
@@ -153,11 +161,14 @@ class _Tests:
             self.reverse |= isinstance(stmt, Note) and stmt.text == REVERSE
             if isinstance(stmt, For):
                 self.counters.append(Name(stmt.var))
-            out += self.ahead(stmt)
+            needed = self.needed is None or stmt.key in self.needed
+            if needed:
+                out += self.ahead(stmt)
             out.append(map_blocks(stmt, self.block))
             if isinstance(stmt, For):
                 self.counters.pop()
-            out += self.behind(stmt)
+            if needed:
+                out += self.behind(stmt)
         return tuple(out)
 
     def ahead(self, stmt: Stmt) -> list[Stmt]:
