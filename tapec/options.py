@@ -65,7 +65,7 @@ class Options:
     @property
     def in_versions(self) -> bool:
         """Whether a gradient may have versions, each for some shapes of its arguments."""
-        return self.level > 0 and not self.strict and self.memory is None
+        return self.level > 0 and not self.strict and self.memory is None and self.debug is None
 
     @property
     def threads(self) -> bool:
