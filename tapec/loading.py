@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import importlib.util
 import os
@@ -93,6 +94,7 @@ def execute(name: str, action: Callable[[], ModuleType]) -> ModuleType:
 def _printing_to_stderr() -> Iterator[None]:
     """A while in which Python, and the programs and libraries that it starts, write to stderr."""
     sys.stdout.flush()
+    _flush()
     with contextlib.redirect_stdout(sys.stderr):
         try:
             stdout = os.dup(1)
@@ -103,5 +105,14 @@ def _printing_to_stderr() -> Iterator[None]:
         try:
             yield
         finally:
+            _flush()
             os.dup2(stdout, 1)
             os.close(stdout)
+
+
+def _flush() -> None:
+    """Write what Python's and C's buffers of stdout hold."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+        sys.__stdout__.flush()  # type: ignore[union-attr]
+    with contextlib.suppress(OSError, TypeError, AttributeError):  # not on every system
+        ctypes.CDLL(None).fflush(None)

@@ -20,6 +20,12 @@ Wrong input ends in one message on stderr and exit code 2, a check that fails in
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
 import click
 
 from tapec.cli.build_command import build
@@ -34,7 +40,38 @@ from tapec.cli.show_commands import explain, show
 _COMMANDS = (grad, *further, show, explain, report, check, build, doctor, cache, completion)
 
 
+class _Commands(click.Group):
+    """The commands; as a program, what they write alone goes to a file or pipe that stdout is."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        alone = extra.get("standalone_mode", True) and sys.stdout is sys.__stdout__ and sys.stdout is not None
+        with _own_stdout() if alone and not sys.stdout.isatty() else contextlib.nullcontext():
+            return super().main(*args, **extra)
+
+
+@contextlib.contextmanager
+def _own_stdout() -> Iterator[None]:
+    """From here to the end of the program, all but the command writes to stderr: libraries, threads, what is left."""
+    shared = sys.stdout
+    shared.flush()
+    try:
+        own = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of them is closed
+        yield
+        return
+    sys.stdout = os.fdopen(own, "w", encoding=shared.encoding, errors=shared.errors)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.close()
+        # functions that run at exit may print
+        sys.stdout = sys.stderr
+
+
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""\b
     Example:

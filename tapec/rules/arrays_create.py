@@ -99,6 +99,8 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None, like=None):
     """Ones on a diagonal, zeros elsewhere."""
     columns = N if M is None else M
+    if N < 0 or columns < 0:
+        raise ValueError("negative dimensions are not allowed")
     out = np.zeros((N, columns), dtype)
     for i in range(max(0, -k), min(N, columns - k)):
         out[i, i + k] = 1

@@ -166,6 +166,8 @@ def setxor1d(ar1, ar2, assume_unique=False):
 def bincount(x, weights=None, minlength=0):
     """How often each integer occurs, or the sum of its weights."""
     x = np.asarray(x)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
     size = 0
     for k in range(x.size):
         if x[k] < 0:

@@ -166,6 +166,8 @@ def repeat(a, repeats, axis=None):
     shape = values.shape
     n = shape[place]
     if np.ndim(repeats) == 0:
+        if repeats < 0:
+            raise ValueError("repeats may not contain negative values.")
         out = np.empty(shape[:place] + (n * repeats,) + shape[place + 1 :], values.dtype)
         for i in np.ndindex(shape[:place]):
             for j in range(n):
@@ -179,6 +181,8 @@ def repeat(a, repeats, axis=None):
         raise ValueError("operands could not be broadcast together")
     total = 0
     for j in range(n):
+        if counts[j * step] < 0:
+            raise ValueError("repeats may not contain negative values.")
         total += counts[j * step]
     out = np.empty(shape[:place] + (total,) + shape[place + 1 :], values.dtype)
     start = 0
@@ -353,6 +357,9 @@ def broadcast_shapes(*shapes):
 def broadcast_to(array, shape):
     """A copy of a given shape; NumPy gives a view that cannot be written."""
     array = np.asarray(array)
+    for extent in tuple(shape) if isinstance(shape, (tuple, list)) else (shape,):
+        if extent < 0:
+            raise ValueError("all elements of broadcast shape must be non-negative")
     out = np.empty(shape, array.dtype)
     out[...] = array
     return out

@@ -96,7 +96,10 @@ def _is_asked(stmt: Stmt) -> bool:
 
 
 def _stored(function: Function, reads: bool) -> dict[int, int]:
-    """The stores, and what takes views that are stored into, and if asked the loads, by key; each has a number."""
+    """The stores, and what takes views that are stored into, and loads, by key; each has a number.
+
+    Loads are tested where that is asked for, and where it was when a derivative in here was made.
+    """
     found: list[int] = []
     written: set[str] = set()
     for stmt in reversed([*walk(function.body)]):
@@ -107,7 +110,7 @@ def _stored(function: Function, reads: bool) -> dict[int, int]:
             case Assign(target=target, value=Op(fn="view", args=(Name(id=base), *_))) if target in written:
                 written.add(base)
                 found.append(stmt.key)
-            case Assign(value=Op(fn="load" | "view")) if reads:
+            case Assign(value=Op(fn="load" | "view"), span=span) if reads or (span is not None and span.tested):
                 found.append(stmt.key)
     return {key: number for number, key in enumerate(found, 1)}
 

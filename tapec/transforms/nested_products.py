@@ -47,6 +47,7 @@ from tapec.syntax.core import (
     written_in,
 )
 from tapec.syntax.types import Array
+from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian import pushed
 from tapec.transforms.nested import (
     Parameters,
@@ -58,6 +59,7 @@ from tapec.transforms.nested import (
     splice,
     with_tangents,
 )
+from tapec.transforms.reverse import targets_of
 
 _OPTIONS = frozenset({"opt_level", "math", "strict", "boundscheck", "cache", "memory", "parallel", "strong_zero"})
 
@@ -78,6 +80,7 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
             pair(ev, primal, tangent, vectors, node)
     sources = tuple(vectors)
     core, constants, structure = prepared(ev, parameters, block, result, sources, node)
+    core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
     made = splice(ev, with_tangents(ev, pushed(core, sources, constants), core, sources, vectors))
     if len(made) != 2 * len(core.results):
         ev.fail(NotDifferentiable, "the tangent of a result that is not a float", node, hint="return floats alone")

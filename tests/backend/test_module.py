@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import tapec_runtime
 from tapec.api import generate
 from tapec.backend.module import joined_text
 from tapec.errors import UnsupportedType, UsageError
+from tests import warm_process
 from tests.backend.processes import Project
 
 FLAGS = np.array([True, False])
@@ -61,23 +60,14 @@ def test_an_emitted_module_runs_on_its_own(tmp_path: Path, case: str, without_ji
         f"import sys; from made import *; import numpy as np; found = {CALLS[case]}; assert 'tapec' not in sys.modules"
     )
     program += "; print(float(found[0]).hex(), *np.ravel(found[1]).tolist())"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={
-            "NUMBA_DISABLE_JIT": without_jit,
-            "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": str(Path(tapec_runtime.__file__).parents[1]),
-        },
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    runtime = str(Path(tapec_runtime.__file__).parents[1])
+    environment = {"NUMBA_DISABLE_JIT": without_jit, "PATH": "/usr/bin:/bin", "PYTHONPATH": runtime}
+    code, said = warm_process.run(program, tmp_path, environment)
+    assert code == 0, said
     argument = np.array([0.1, 0.2]) if case == "loops" else 2.0
     count = 2 if case == "loops" else 5
     value, gradient = tapec.value_and_grad(function)(argument, count)
-    first, *rest = done.stdout.split()
+    first, *rest = said.split()
     np.testing.assert_allclose(float.fromhex(first), value, rtol=1e-12)
     np.testing.assert_allclose([float(item) for item in rest], np.ravel(gradient), rtol=1e-12)
 

@@ -168,6 +168,39 @@ def test_long_work_shows_its_stage_on_a_terminal(model):
     assert "\x1b" not in done.stdout
 
 
+NOISY = """
+import atexit, ctypes, os, subprocess, sys
+
+print("noise")
+os.write(1, b"noise\\n")
+ctypes.CDLL(None).printf(b"noise, which C's buffer holds")
+sys.__stdout__.write("noise, which Python's buffer holds")
+subprocess.run(["echo", "noise"])
+atexit.register(print, "noise")
+atexit.register(os.write, 1, b"noise\\n")
+atexit.register(ctypes.CDLL(None).puts, b"noise")
+
+def f(x: float):
+    return x * x
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="C's library has another name")
+@pytest.mark.parametrize("buffers", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+def test_stdout_is_what_was_asked_for_alone(tmp_path, buffers):
+    (tmp_path / "noisy.py").write_text(NOISY)
+    environment = command_on_path(tmp_path)
+    environment.pop("PYTHONUNBUFFERED", None)
+    done = subprocess.run(
+        ["tapec", "grad", "noisy.py:f"], cwd=tmp_path, capture_output=True, text=True, env=environment | buffers
+    )
+    assert done.returncode == 0, done.stderr
+    assert "noise" not in done.stdout
+    assert "def f_value_and_grad" in done.stdout or "def f_grad" in done.stdout
+    assert done.stderr.count("noise") == 8
+
+
 class TestHelp:
     @pytest.mark.parametrize("name", sorted(main.commands))
     def test_every_command_has_an_example(self, name):

@@ -276,7 +276,7 @@ def a_shallow_copy_of_a_tuple(x, v):
 
 @compiled
 def a_deep_copy(x, v):
-    return copy.deepcopy([x, x])
+    return copy.deepcopy([x, iter((x,))])
 
 
 @compiled

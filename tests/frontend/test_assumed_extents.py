@@ -224,7 +224,7 @@ def shortened(u, w, steps):
 )
 def test_derivatives(program: Any, args: Any):
     with interpreted():
-        check(program, args, gradient=MADE)
+        check(program, args, gradient=MADE, forward_level=0)
 
 
 def test_arrays_that_one_side_sets_anew_keep_their_extents():
@@ -350,5 +350,5 @@ def doubled(x, steps):
 def test_arrays_that_grow_have_no_form_for_none(program):
     assert "shape[0] == 0" not in tapec.emit(program, signature=(float64[::1], int64))
     with interpreted():
-        check(program, (arr(3), 3))
-        check(program, (arr(0), 2))
+        check(program, (arr(3), 3), forward_level=0)
+        check(program, (arr(0), 2), forward_level=0)

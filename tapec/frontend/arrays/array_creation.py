@@ -31,20 +31,32 @@ from tapec.frontend.evaluator.values import (
     number,
     static_int,
 )
-from tapec.frontend.operations import allocation, elementwise
+from tapec.frontend.operations import allocation, elementwise, integer_checks
 from tapec.frontend.operations.complex_arithmetic import common, lead, operation
 from tapec.frontend.structures.lists import column
 from tapec.syntax.core import Const
 from tapec.syntax.types import Array, Scalar
 
 
+def _new_extents(ev: Evaluator, shape: Value, node: Any) -> tuple[Sym, ...]:
+    """The extents that a shape argument gives to a new array; negative ones are an error, as in NumPy.
+
+    A loop over a negative number of elements would run over none.  Library functions test what they were given.
+    """
+    dims = extents(ev, shape, node)
+    if not ev.frame.library:
+        for extent in dims:
+            integer_checks.refuse_negative(ev, extent, "negative dimensions are not allowed")
+    return dims
+
+
 def zeros(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    dims = _new_extents(ev, argument(args, kwargs, 0, "shape"), node)
     return allocation.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
 
 
 def empty(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    dims = _new_extents(ev, argument(args, kwargs, 0, "shape"), node)
     return allocation.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
 
 
@@ -60,7 +72,7 @@ def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[S
     if is_none(shape):
         dims = tuple(allocation.dim(ev, lead(like), axis) for axis in range(rank))
     else:
-        dims = extents(ev, shape, node)
+        dims = _new_extents(ev, shape, node)
     return dims, like.type.dtype if is_none(dtype) else dtype_of(ev, dtype, node)
 
 
@@ -84,7 +96,7 @@ def filled(ev: Evaluator, dims: tuple[Sym, ...], dtype: str, value: Value) -> An
 
 
 def ones(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    dims = _new_extents(ev, argument(args, kwargs, 0, "shape"), node)
     return filled(ev, dims, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), number(1))
 
 
@@ -94,7 +106,7 @@ def ones_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def full(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    dims = _new_extents(ev, argument(args, kwargs, 0, "shape"), node)
     value = _number(ev, argument(args, kwargs, 1, "fill_value"), node)
     given = argument(args, kwargs, 2, "dtype")
     assert isinstance(value.type, Scalar)

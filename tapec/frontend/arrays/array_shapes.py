@@ -24,7 +24,7 @@ from tapec.frontend.evaluator.values import (
     number,
     static_int,
 )
-from tapec.frontend.operations import allocation
+from tapec.frontend.operations import allocation, integer_checks
 from tapec.frontend.structures.merging import note_roots
 from tapec.rules import arrays_shape
 from tapec.syntax.core import Const, Name, Op
@@ -74,7 +74,13 @@ def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> S
         owner = ev.sym(copy(ev, owner, None, node))
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     size = ev.sym(ev.get_attribute(owner, "size", node))
-    unknown = [k for k, extent in enumerate(dims) if extent.constant == -1]
+    # any negative number stands for the extent that is not known
+    unknown = [k for k, extent in enumerate(dims) if extent.constant is not None and extent.constant < 0]
+    if not ev.frame.library:
+        for k, extent in enumerate(dims):
+            if k not in unknown:
+                message = "an extent of a reshaped array is negative: write the one that is not known as a literal -1"
+                integer_checks.refuse_negative(ev, extent, message)
     if len(unknown) > 1:
         ev.fail(TypeMismatch, "only one extent can be -1", node)
     if unknown:

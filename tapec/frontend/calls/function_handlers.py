@@ -116,6 +116,8 @@ def method(
         fields = owner.cls._fields  # type: ignore[attr-defined]
         items = tuple(kwargs.get(field, item) for field, item in zip(fields, owner.items, strict=True))
         return Tup(items, owner.cls)
+    if isinstance(owner, Tup) and name == "_asdict" and owner.cls is not None:
+        return dicts.new_dict(ev, dict(zip(owner.cls._fields, owner.items, strict=True)))  # type: ignore[attr-defined]
     if is_array(owner) or is_scalar(owner):
         argument_checks.check(ev, argument_checks.METHODS.get(name), name, args, kwargs, node)
     handler = METHOD_HANDLERS.get(name)

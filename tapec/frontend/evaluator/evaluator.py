@@ -325,6 +325,8 @@ class Evaluator(LoweringMethods):
         known = folded(fn, syms, type_) or unchanged(fn, syms, type_)
         if known is not None:
             return known
+        if fn == "<" and syms[0].type == INT64 and syms[1].atom == Const(0) and self.lengths.is_count(syms[0].atom):
+            return number(False)
         operands = tuple(self._promoted(fn, place, sym, type_).atom for place, sym in enumerate(syms))
         made = self.assign(Op(fn, operands), type_)
         if type_ == INT64 and isinstance(made.atom, Name):

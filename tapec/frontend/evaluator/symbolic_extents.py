@@ -91,11 +91,13 @@ class ExtentSums:
 
     assumed   extents of parameters that are taken to be equal; None where none is
     own_axes  of which parameter's axis a name is the extent, or a part of it
+    counts    names of extents, of whatever array: none of them is negative
     """
 
     def __init__(self) -> None:
         self.assumed: AssumedExtents | None = None
         self.own_axes: dict[str, ExtentPart] = {}
+        self.counts: set[str] = set()
         self._sums: dict[str, Sum] = {}
         # products of several names, as terms of sums are written (`h*n*w`)
         self._products: dict[str, Sum] = {}
@@ -178,8 +180,19 @@ class ExtentSums:
         known = rests.union(self.own_axes)
         return sum_.number >= 0 and all(factor > 0 and name in known for name, factor in sum_.terms)
 
+    def is_count(self, atom: Atom) -> bool:
+        """Whether an integer is surely not negative: a sum of products of extents is none."""
+        sum_ = self.sum(atom).with_(self._products)
+        if sum_.number >= 0 and all(
+            factor > 0 and all(name in self.counts or name in self.own_axes for name in product.split("*"))
+            for product, factor in sum_.terms
+        ):
+            return True
+        return self.never_negative(sum_)
+
     def note_extent(self, name: str, array: str, axis: int) -> None:
         """Remember that a name is the extent of an array's axis."""
+        self.counts.add(name)
         if (array, axis) in self._nominal:
             self._meant[name] = self._nominal[array, axis]
 
@@ -195,6 +208,7 @@ class ExtentSums:
         self._products.pop(name, None)
         self._meant.pop(name, None)
         self.own_axes.pop(name, None)
+        self.counts.discard(name)
         axis = 0
         while self._nominal.pop((name, axis), None) is not None:
             axis += 1
@@ -205,6 +219,9 @@ class ExtentSums:
         for table in tables:
             if old in table:
                 table[new] = table.pop(old)
+        if old in self.counts:
+            self.counts.remove(old)
+            self.counts.add(new)
         for array, axis in [key for key in self._nominal if key[0] == old]:
             self._nominal[new, axis] = self._nominal.pop((array, axis))
 

@@ -6,6 +6,7 @@
 | `+`, `-x`, `//`, `@` | `operators.py` |
 | f-strings | `formatted_strings.py` |
 | `<`, `==`, `is`, `in` | `comparisons.py` |
+| whether known objects are equal, by methods of their classes | `object_equality.py` |
 | `owner.name` | `attributes.py` |
 | Python objects that names and attributes lead to, such as arrays of a module | `outside_objects.py` |
 | comprehensions | `comprehensions.py` |

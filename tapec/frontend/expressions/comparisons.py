@@ -10,7 +10,6 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
     Caught,
@@ -36,11 +35,13 @@ from tapec.frontend.evaluator.values import (
     is_none,
     is_scalar,
     known_text,
+    mapping,
     number,
     plain_number,
     range_bounds,
     with_keys,
 )
+from tapec.frontend.expressions.object_equality import compares_itself, objects_compared
 from tapec.frontend.expressions.operators import SIGNS, before_calls
 from tapec.frontend.operations import elementwise, runtime_text
 from tapec.frontend.operations.conditions import junction, truth
@@ -118,21 +119,22 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
     if isinstance(left, Static | Func) or isinstance(right, Static | Func):
         if fn not in ("==", "!="):
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
+        if (own := objects_compared(ev, fn, left, right, node)) is not None:
+            return own
         for side, other in ((left, right), (right, left)):
             # an object of a class may say that it equals a number; these do not
             if isinstance(side, Static) and not isinstance(other, Static) and (
                 not isinstance(side.obj, _UNEQUAL) or not _is_plain(other)
             ):
                 ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
-        for side in (left, right):
-            if isinstance(side, Static):
-                special_method(ev, side.obj, "__eq__")
         equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)
         if ev.live is not None and isinstance(left, Static) and isinstance(right, Static):
             ev.live.same(left, right)
         return number(equal if fn == "==" else not equal)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
         return _tuples_equal(ev, fn, left, right, node)
+    if isinstance(left, Tup | Lst | Dct) and isinstance(right, Tup | Lst | Dct) and fn in ("==", "!="):
+        return _containers_equal(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 
 
@@ -163,6 +165,36 @@ def _tuples_equal(ev: Evaluator, fn: str, left: Tup, right: Tup, node: Any) -> V
         for a, b in zip(left.items, right.items, strict=True):
             result = ev.op("and", result, truth(ev, comparison(ev, gast.Eq(), a, b, node)))
     return result if fn == "==" else ev.op("not", result)
+
+
+def _containers_equal(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> Value:
+    """Lists, dicts and tuples: those of different kinds are not equal, whatever is in them."""
+    if {type(left), type(right)} == {Lst}:
+        first, second = spelled(ev, left), spelled(ev, right)
+        if first is not None and second is not None:
+            return _tuples_equal(ev, fn, Tup(first), Tup(second), node)
+    elif type(left) is Dct and type(right) is Dct and left.cls is right.cls is dict:
+        keys, others = (dicts.keys_of(ev, one, node) for one in (left, right))
+        if set(keys) != set(others):
+            return number(fn == "!=")
+        mine, theirs = (Tup(tuple(dicts.get(ev, one, key, node) for key in keys)) for one in (left, right))
+        return _tuples_equal(ev, fn, mine, theirs, node)
+    elif _kind(left) is not _kind(right) and None not in (_kind(left), _kind(right)):
+        return number(fn == "!=")
+    ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
+
+
+def _kind(container: Value) -> type | None:
+    """What a container is to Python; None for one of a class of its own."""
+    if isinstance(container, Tup):
+        # what an argument holds may be a list or a dict
+        if container.is_argument or mapping(container) is not None:
+            return None
+        own: Any = tuple if container.cls is None else container.cls
+        return tuple if own.__eq__ is tuple.__eq__ else None
+    if type(container) is Lst:
+        return list
+    return dict if type(container) is Dct and container.cls is dict else None
 
 
 def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
@@ -221,6 +253,8 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
     own = ev.live.operator("__contains__", [container, item], node) if ev.live is not None else None
     if own is not None:
         return truth(ev, own, node)
+    if isinstance(container, Static) and isinstance(container.obj, tuple) and any(map(compares_itself, container.obj)):
+        container = Tup(tuple(ev.wrap(one, node, ("item", container.obj, k)) for k, one in enumerate(container.obj)))
     if isinstance(container, Static) and isinstance(item, Static) and isinstance(container.obj, _CONTAINERS):
         if ev.live is not None:
             ev.live.asked(item.obj)
@@ -245,6 +279,8 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
         ev.fail(UnsupportedSyntax, message, node, hint="write a loop over its elements")
     found = number(False)
     for one in items:
+        if isinstance(one, Static) and isinstance(item, Static) and one.obj is item.obj:
+            return number(True)
         found = ev.op("or", found, truth(ev, comparison(ev, gast.Eq(), one, item, node)))
     return found
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import collections
 import copy
 import operator
+import types
 from typing import Any
 
 import gast
+import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
@@ -25,10 +27,12 @@ from tapec.frontend.evaluator.values import (
     Lst,
     Static,
     Sym,
+    Tup,
     Value,
     describe,
     is_array,
     is_none,
+    is_scalar,
     number,
     static_int,
 )
@@ -239,9 +243,40 @@ def copy_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def deep_copy(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`copy.deepcopy` is refused."""
-    hint = "copy it before, or copy its arrays one by one"
-    ev.fail(UnsupportedSyntax, f"`copy.deepcopy` of {describe(args[0])}", node, hint=hint)
+    """`copy.deepcopy` of numbers, arrays, and lists, tuples and dicts of those; what is there twice is copied once."""
+    if len(args) != 1 or kwargs:
+        ev.fail(UnsupportedSyntax, "`copy.deepcopy` with a memo", node, hint="leave it out")
+    return _deeply(ev, args[0], {}, node)
+
+
+def _deeply(ev: Evaluator, value: Value, copied: dict[Any, Value], node: Any) -> Value:
+    """A deep copy of a value; those of others are filed by what they are copies of."""
+    key = value.atom if is_array(value) else value if isinstance(value, Lst | Dct) else None  # type: ignore[attr-defined]
+    if key is not None and key in copied:
+        return copied[key]
+    made: Value | None = None
+    # a variable would be another one
+    if (type(value) is Sym and is_scalar(value)) or (isinstance(value, Static) and isinstance(value.obj, _ATOMS)):
+        made = value
+    elif isinstance(value, Tup) and not value.is_argument:
+        made = Tup(tuple(_deeply(ev, item, copied, node) for item in value.items), value.cls)
+    elif type(value) is Lst and isinstance(contents := ev.heap[value], Items):
+        made = ev.new_list(Items(tuple(_deeply(ev, item, copied, node) for item in contents.values)))
+    elif type(value) is Dct and value.cls is dict:
+        keys = dicts.keys_of(ev, value, node)
+        made = dicts.new_dict(ev, {one: _deeply(ev, dicts.get(ev, value, one, node), copied, node) for one in keys})
+    elif type(value) is Sym and is_array(value):
+        made = copy_(ev, [value], {}, node)
+    if made is None:
+        hint = "copy it before, or copy its arrays one by one"
+        ev.fail(UnsupportedSyntax, f"`copy.deepcopy` of {describe(value)}", node, hint=hint)
+    if key is not None:
+        copied[key] = made
+    return made
+
+
+# what `copy.deepcopy` hands out as it is
+_ATOMS = (type(None), str, bytes, type, types.FunctionType, types.BuiltinFunctionType, np.dtype)
 
 
 SPECIAL: dict[Any, Any] = {

@@ -177,7 +177,10 @@ def list_arithmetic(ev: Evaluator, fn: str, left: Value, right: Value, node: Any
             return new_list(ev, Items(contents.values * times))
         if len(contents.values) == 1:
             value = list_number(ev, contents.values[0], node)
+            # a list that is repeated a negative number of times is empty
             count = ev.scalar(other, node)
+            if not ev.lengths.is_count(count.atom):
+                count = ev.sym(ev.call_object(max, [count, number(0)], {}, node))
             assert isinstance(value.type, Scalar)
             return new_list(ev, Growing(filled(ev, (count,), value.type.dtype, value), count))
     if fn == "+" and isinstance(other, Lst) and isinstance(left, Lst) and isinstance(right, Lst):

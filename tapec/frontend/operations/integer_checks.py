@@ -83,6 +83,14 @@ def refuse(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], message: 
         raise DeadCode
 
 
+def refuse_negative(ev: Evaluator, value: Sym, message: str) -> None:
+    """Raise ValueError, when the program runs, if an integer is negative; nothing where it is proved not to be."""
+    assert isinstance(value.type, Scalar)
+    unsigned = value.type.dtype.startswith("uint") or value.type.dtype == "bool"
+    if not unsigned and not ev.lengths.is_count(value.atom) and not at_least(ev, value, 0):
+        refuse(ev, _NEGATIVE, value, ValueError, message)
+
+
 def at_least(ev: Evaluator, value: Sym, least: int) -> bool:
     """Whether the loops around tell that a number is `least` at least."""
     if not isinstance(value.atom, Name):

@@ -45,9 +45,7 @@ class FunctionSource:
     @functools.cached_property
     def is_of_python(self) -> bool:
         """Whether it belongs to Python, NumPy, Numba or tapec: errors in it name the line that calls it."""
-        if self.file.startswith(_of_libraries()):
-            return True
-        return self.file.startswith(_OF_PYTHON) and "site-packages" not in self.file.removeprefix(_OWN)
+        return is_of_python(self.file)
 
     def span(self, node: Any, called_from: Span | None = None) -> Span:
         """The span of a node; for one over several lines, its first line."""
@@ -67,6 +65,13 @@ def _of_libraries() -> tuple[str, ...]:
     """The folders of NumPy and Numba, neither of which is imported for it."""
     found = (importlib.util.find_spec(name) for name in ("numpy", "numba"))
     return tuple(os.path.dirname(os.path.abspath(spec.origin)) + os.sep for spec in found if spec and spec.origin)
+
+
+def is_of_python(file: str) -> bool:
+    """Whether a file belongs to Python, NumPy, Numba or tapec."""
+    if file.startswith(_of_libraries()):
+        return True
+    return file.startswith(_OF_PYTHON) and "site-packages" not in file.removeprefix(_OWN)
 
 
 def undecorated(function: Any) -> types.FunctionType | None:

@@ -12,6 +12,9 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def option_tree_jvp(spot, strike, steps, spot_dot):
     """The value of `option_tree` and its tangent, for given tangents of `spot`."""
+    # values = np.empty(steps + 1)
+    if steps + 1 < 0:
+        raise ValueError("negative dimensions are not allowed")
     # return values[0]
     if steps < 0:
         raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")

@@ -13,12 +13,17 @@ import tapec_runtime
 def option_tree_value_and_grad(spot, strike, steps):
     """The value of `option_tree` and its gradient with respect to `spot`."""
     # forward sweep
+    # values = np.empty(steps + 1)
+    steps_plus_one = steps + 1
+    if steps_plus_one < 0:
+        raise ValueError("negative dimensions are not allowed")
     # return values[0]
     if steps < 0:
-        raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")
-    power_store = np.empty(max(steps + 1, 0))
-    values = np.empty(steps + 1)
-    for i in range(steps + 1):
+        raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps_plus_one, "return values[0]")
+    power_store = np.empty(max(steps_plus_one, 0))
+    values = np.empty(steps_plus_one)
+    # for i in range(steps + 1):
+    for i in range(steps_plus_one):
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
         power = 1.1 ** (2 * i - steps)
         power_store[i] = power
@@ -36,11 +41,11 @@ def option_tree_value_and_grad(spot, strike, steps):
             chosen_1 = negative if test else min(negative, chosen_1)
     difference = chosen - chosen_1
     total_2 = difference // 2 + 1
-    t_set = np.empty(max(total_2 * 2, 0))
+    steps_plus_one_set = np.empty(max(total_2 * 2, 0))
     for k in range(2):
         for k_1 in range((difference - k) // 2 + 1):
             number = np.uint64(k * total_2 + k_1)
-            t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
+            steps_plus_one_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
     steps_or_zero = max(steps, 0)
     larger = max(max(0, steps), 1)
     t_row_i_store = np.empty((steps_or_zero, larger))
@@ -50,7 +55,7 @@ def option_tree_value_and_grad(spot, strike, steps):
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
         difference_1 = -k - chosen_1
         total_3 = difference_1 % 2 * total_2 + difference_1 // 2
-        t_row = t_set[total_3:]
+        t_row = steps_plus_one_set[total_3:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             hold_store[iteration, i] = hold
@@ -60,12 +65,12 @@ def option_tree_value_and_grad(spot, strike, steps):
             values[i] = max(hold, strike - spot * t_row_i)
 
     # reverse sweep
-    values_bar = np.zeros(steps + 1)
+    values_bar = np.zeros(steps_plus_one)
     # return values[0]
     values_bar[0] += 1.0
     spot_bar = 0.0
     # for k in range(steps, 0, -1):
-    for k in range(1, steps + 1):
+    for k in range(1, steps_plus_one):
         iteration_1 = steps - k
         values_bar_carried = 0.0
         for i in tapec_runtime.independent(range(k)):
@@ -87,7 +92,8 @@ def option_tree_value_and_grad(spot, strike, steps):
         if 0 <= k - 1:
             # hold = 0.49 * (values[i] + values[i + 1])
             values_bar[k] += values_bar_carried
-    for i in range(steps + 1):
+    # for i in range(steps + 1):
+    for i in range(steps_plus_one):
         power_i = power_store[i]
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
         difference_3 = strike - spot * power_i
