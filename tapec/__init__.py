@@ -10,6 +10,7 @@ from numpy import complex64, complex128, float32, float64, int32, int64
 from tapec.api import emit, grad, value_and_grad
 from tapec.batching import vmap
 from tapec.check import check_grads
+from tapec.debugging import debug_nans
 from tapec.explanation import explain
 from tapec.functions import custom_gradient, custom_jvp, function, opaque, register
 from tapec.gradient_tape import GradientTape
@@ -40,6 +41,7 @@ __all__ = [
     "converged",
     "custom_gradient",
     "custom_jvp",
+    "debug_nans",
     "emit",
     "explain",
     "fixed_point",

@@ -24,6 +24,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+# lines of calls in one another that are kept
+CALLS = 5
+
 
 @dataclass(frozen=True)
 class Span:
@@ -32,6 +35,7 @@ class Span:
     asked  whether an element, or a row, of an array is asked for here by a subscript of the user's
     open   the axes for which it is not proved that the subscript is in range, once that has been tried
     tested of an access that is open and tested itself, not where its adjoint is written: a number of its own
+    called_from  the line of the call of the function, where that is inlined; of `CALLS` calls in one another at most
     """
 
     file: str
@@ -43,9 +47,18 @@ class Span:
     asked: bool = field(default=False, compare=False)
     open: tuple[int, ...] = field(default=(), compare=False)
     tested: int = field(default=0, compare=False)
+    called_from: Span | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column + 1}"
+
+    def lines(self) -> list[Span]:
+        """The line, and those of the calls that lead to it."""
+        found, at = [self], self.called_from
+        while at is not None:
+            found.append(at)
+            at = at.called_from
+        return found
 
 
 class TapecError(Exception):

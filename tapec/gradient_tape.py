@@ -77,10 +77,10 @@ class GradientTape:
         self.persistent = bool(persistent)
         self.automatic = bool(watch_accessed_variables)
         self._jit = jit
-        self.options = no_limit(chosen(options), "a tape") if options else DEFAULT
+        self.options = no_limit(chosen(options), "a tape")
         # what a plan and its compiled derivatives depend on
         flags = self.persistent + 2 * self.automatic + 4 * (jit is False)
-        self.kind = (flags, self.options) if options else flags
+        self.kind = flags if self.options is DEFAULT else (flags, self.options)
         self._recording = False
         self._paused = False
         self._entered = False

@@ -65,7 +65,7 @@ class Options:
     @property
     def in_versions(self) -> bool:
         """Whether a gradient may have versions, each for some shapes of its arguments."""
-        return self.level > 0 and not self.strict and self.memory is None
+        return self.level > 0 and not self.strict and self.memory is None and self.debug is None
 
     @property
     def threads(self) -> bool:
@@ -108,6 +108,8 @@ class Options:
 
 
 DEFAULT = Options()
+# how many contexts of `tapec.debug_nans` are open
+contexts = 0
 
 
 def _text(value: Any) -> str:
@@ -142,7 +144,7 @@ def no_option(unknown: Collection[str]) -> tuple[str, str]:
 def chosen(keywords: Keywords) -> Options:
     """The options that keywords ask for; raises UsageError for unknown ones."""
     if not keywords:
-        return DEFAULT
+        return with_tests(DEFAULT) if contexts else DEFAULT
     if unknown := keywords.keys() - Keywords.__annotations__.keys():
         message, hint = no_option(unknown)
         raise UnknownKeyword(message, hint=hint)
@@ -163,10 +165,13 @@ def chosen(keywords: Keywords) -> Options:
     debug = keywords.get("debug")
     if debug not in (None, "nan"):
         raise UsageError(f'debug must be "nan" or None, not {debug!r}')
-    if debug:
-        # a value is tested where the source computes it
-        level = min(level, 1)
-    return Options(level=level, math=math, debug=debug, memory=_bytes(keywords.get("memory")), **switches)
+    found = Options(level=level, math=math, debug=None, memory=_bytes(keywords.get("memory")), **switches)
+    return with_tests(found) if debug or contexts else found
+
+
+def with_tests(options: Options) -> Options:
+    """The options with `debug="nan"`: a value is tested where the source computes it."""
+    return replace(options, debug="nan", level=min(options.level, 1))
 
 
 def no_limit(options: Options, what: str) -> Options:

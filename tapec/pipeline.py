@@ -14,7 +14,7 @@ from tapec.backend.program import Program
 from tapec.frontend.assumed_extents import lowered_without_broadcasting
 from tapec.frontend.lower import lower
 from tapec.kinds import KINDS, Asked
-from tapec.optimise import prepare
+from tapec.optimise import prepare, tested
 from tapec.options import WITH_AUX, Options, no_aux
 from tapec.remarks import Listener, heard_by, stage
 from tapec_runtime.locking import compiling
@@ -49,6 +49,10 @@ def build(
     with heard_by(None):
         lowered = lower(function, arguments, prepare=prepare if options.fast else None)
         options = options.with_checks(lowered.boundscheck)
+        if options.debug:
+            constants = frozenset(lowered.constants)
+            every = (tested(one, constants) for one in (lowered.function, *lowered.callees))
+            lowered = replace(lowered, function=next(every), callees=tuple(every))
         unbroadcast = None
         if kind in ("grad", "value_and_grad") and options.in_versions:
             unbroadcast = lowered_without_broadcasting(function, arguments, prepare, lowered)

@@ -38,6 +38,7 @@ SUBJECTS = (
     ("Batches", "vmap"),
     ("Solutions", "implicit_root fixed_point converged"),
     ("Generated source", "emit explain"),
+    ("Where a nan begins", "debug_nans"),
     ("Memory", "checkpointed"),
     ("Tapes", "GradientTape Variable constant function IndexedSlices UnconnectedGradients"),
     ("Derivatives of your own", "custom_gradient custom_jvp stop_gradient opaque register"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         overlap,
         overlaps_itself,
     )
+    from tapec_runtime.array_tests import first_not_finite, largest
     from tapec_runtime.checkpoint_schedule import checkpointed, next_checkpoint
     from tapec_runtime.complex_parts import complex64_array, complex_array
     from tapec_runtime.decompositions import pseudo_inverse, thin_qr, thin_svd
@@ -70,8 +71,10 @@ __all__ = [
     "exponent",
     "factorised",
     "factorised_lower",
+    "first_not_finite",
     "independent",
     "lambert_w",
+    "largest",
     "lgamma",
     "lie_behind",
     "lies_in",
@@ -136,8 +139,10 @@ _LAZY = {
     "exponent": "special",
     "factorised": "factorisations",
     "factorised_lower": "factorisations",
+    "first_not_finite": "array_tests",
     "independent": "independence",
     "lambert_w": "lambert",
+    "largest": "array_tests",
     "lgamma": "gamma_function",
     "lie_behind": "looked_up_places",
     "lies_in": "index_sets",

@@ -55,6 +55,7 @@ from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.exit_blocks import move_exits_behind_loops
 from tapec.optimise.simplify.index_tests import add_index_tests
 from tapec.optimise.simplify.non_finite_tests import add_non_finite_tests
+from tapec.optimise.simplify.non_finite_tests import tested as tested
 from tapec.optimise.simplify.stack_layouts import join_stack_layouts
 from tapec.optimise.thread_flags import has_threads, sequential
 from tapec.optimise.vectors.first_values_in_threads import initialise_in_threads

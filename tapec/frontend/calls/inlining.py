@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
 
-from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.errors import CALLS, Span, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.calls import recursion
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode, Frame
@@ -239,6 +239,7 @@ def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value
     frame.liveness = prepared.liveness
     frame.local_names = prepared.local_names - frame.outer
     outer, span = ev.frame, ev.span
+    frame.called_from = _call_of(span) if ev.frames else None
     ev.frames.append(frame)
     ev.frame = frame
     ev.statements(prepared.body)
@@ -250,6 +251,11 @@ def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value
     if ev.dead:
         raise DeadCode
     return result
+
+
+def _call_of(span: Span | None) -> Span | None:
+    """The line of a call; of a recursion that is inlined not the whole chain."""
+    return replace(span, called_from=None) if span is not None and len(span.lines()) >= CALLS else span
 
 
 def _check_result(ev: Evaluator, definition: Any, result: Value, done: Value | None) -> None:

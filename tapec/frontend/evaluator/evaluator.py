@@ -222,7 +222,7 @@ class Evaluator(LoweringMethods):
         frame = self.frame
         if node is None or frame is None or frame.library or frame.source.is_of_python or not hasattr(node, "lineno"):
             return self.span
-        return frame.source.span(node)
+        return frame.source.span(node, frame.called_from)
 
     def fail(
         self, cls: type[TapecError], message: str, node: Any = None, reason: str = "", hint: str = ""

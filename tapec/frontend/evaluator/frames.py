@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapec.errors import Span
 from tapec.frontend.evaluator.values import Value
 from tapec.frontend.source.function_source import FunctionSource
 from tapec.frontend.source.numba_decorators import CompilerFlags, Jitted
@@ -36,6 +37,8 @@ class Frame:
         self.liveness: SourceLiveness | None = None
         self.local_names: frozenset[str] = frozenset()
         self.library = False
+        # the line of the call
+        self.called_from: Span | None = None
         # names declared nonlocal or global, the function itself, who takes what it yields, what a handler caught
         self.outer: frozenset[str] = frozenset()
         self.function: Any = None

@@ -47,7 +47,7 @@ class FunctionSource:
         """Whether it belongs to Python, NumPy, Numba or tapec: errors in it name the line that calls it."""
         return is_of_python(self.file)
 
-    def span(self, node: Any) -> Span:
+    def span(self, node: Any, called_from: Span | None = None) -> Span:
         """The span of a node; for one over several lines, its first line."""
         line = getattr(node, "lineno", 1)
         text = self.lines[line - 1].rstrip("\n") if 0 < line <= len(self.lines) else ""
@@ -57,7 +57,7 @@ class FunctionSource:
         same_line = getattr(node, "end_lineno", line) == line
         end_bytes = (getattr(node, "end_col_offset", None) or len(raw)) if same_line else len(raw)
         end = len(raw[:end_bytes].decode(errors="replace"))
-        return Span(self.file, line, column, end, text, self.name)
+        return Span(self.file, line, column, end, text, self.name, called_from=called_from)
 
 
 @functools.cache

@@ -12,6 +12,7 @@
 | `index_tests.py` | test the subscripts of adjoints that no test before all loops covers |
 | `non_finite_tests.py` | raise where the first value that is not finite appears: `debug="nan"` |
 | `renest.py` | put values that are used once back into the expressions that use them |
+| `shown_operations.py` | how errors name an operation: with the user's names |
 | `stack_layouts.py` | the layout of a list of arrays: that of all its arrays, or any |
 | `straighten.py` | write branches as a person would |
 | `strip_marks.py` | values without what is said of their derivatives, once nobody differentiates any more |

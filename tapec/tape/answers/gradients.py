@@ -11,8 +11,8 @@ import numpy as np
 
 from tapec.errors import LoweringError, TapecError
 from tapec.frontend.evaluator.evaluator import Prepare
-from tapec.optimise import prepare
-from tapec.syntax.core import Block, Name
+from tapec.optimise import prepare, tested
+from tapec.syntax.core import Block, Function, Name, Return
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.answers.row_gradients import TableRows
 from tapec.tape.answers.targets_and_sources import SourceNames, joined, sources_of, targets_of
@@ -204,6 +204,11 @@ def _program(
 
 def _derived(plan: TapePlan, request: GradientRequest, objects: Sequence[Any]) -> CompiledDerivative:
     check_parts(request)
+    if plan.options.debug:
+        block = Function("block", (), (*request.block, Return(request.targets)), request.types)
+        with_tests = tested(block, request.constants)
+        body = tuple(stmt for stmt in with_tests.body if not isinstance(stmt, Return))
+        request = replace(request, block=body, types=with_tests.types)
     fast = None
     if plan.options.fast:
         fast = partial(_derivative, request, prepare, packable(plan.leaves, objects))
