@@ -23,7 +23,6 @@ from tapec.optimise.buffers.ping_pong import use_ping_pong_buffers
 from tapec.optimise.buffers.positioned_stacks import stacks_by_position
 from tapec.optimise.buffers.privatisation import privatise
 from tapec.optimise.buffers.redundant_loads import drop_redundant_loads
-from tapec.optimise.buffers.row_copies import drop_row_copies
 from tapec.optimise.buffers.row_store_hoisting import hoist_row_stores
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
 from tapec.optimise.buffers.stack_allocation import use_stack_arrays
@@ -246,8 +245,6 @@ VECTORS: tuple[Pass, ...] = (
     use_unsigned_subscripts,
     use_wide_vectors,
 )
-# after those that know buffers which change places for different arrays
-IN_PLACE: tuple[Pass, ...] = (drop_row_copies,)
 # after the passes that know what a list is, and which arrays are separate
 FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, join_lists, stacks_by_position, use_ping_pong_buffers)
 # after all passes that know what makes an array
