@@ -17,7 +17,6 @@ from tapec.optimise.buffers.counted_lists import lists_as_arrays
 from tapec.optimise.buffers.dead_buffer_reuse import reuse_dead_buffers
 from tapec.optimise.buffers.dead_stores import drop_dead_stores
 from tapec.optimise.buffers.element_copy_reuse import share_element_copies
-from tapec.optimise.buffers.grown_lists import grow_in_place
 from tapec.optimise.buffers.iteration_rows import keep_in_rows
 from tapec.optimise.buffers.ping_pong import use_ping_pong_buffers
 from tapec.optimise.buffers.positioned_stacks import stacks_by_position
@@ -246,7 +245,7 @@ VECTORS: tuple[Pass, ...] = (
     use_wide_vectors,
 )
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, join_lists, stacks_by_position, use_ping_pong_buffers)
+FILLED: tuple[Pass, ...] = (keep_in_rows, join_lists, stacks_by_position, use_ping_pong_buffers)
 # after all passes that know what makes an array
 ON_STACK: tuple[Pass, ...] = (use_stack_arrays,)
 READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, renest, coalesce, straighten_branches)

@@ -16,7 +16,6 @@
 | `dead_stores.py` | leave out what the last loop over an array stores into it: nobody reads it afterwards |
 | `element_copies.py` | arrays whose elements are copies of another array's elements |
 | `element_copy_reuse.py` | keep elements once that two loops of an iteration keep as residuals |
-| `grown_lists.py` | arrays that grow are lists, which grow where they are |
 | `iteration_rows.py` | arrays that the iterations of a counted loop make, and keep on a list, are rows of one array |
 | `largest_extent.py` | how much room the iterations of a loop ask for that make arrays of different extents |
 | `ping_pong.py` | two arrays in turn, where each iteration would make one and hand it to the next |
