@@ -8,7 +8,7 @@
 | whether a name is the user's; the names of the printed program | `name_origins.py`, `simplify/variable_names.py` |
 | which loops are on threads; which functions LLVM vectorises | `thread_flags.py`, `vector_operations.py` |
 | dead code, one name per value, algebraic identities | `simplify/` |
-| fusion, distribution, hoisting, unrolling | `loops/` |
+| fusion, distribution, interchange, hoisting, unrolling | `loops/` |
 | where arrays are made, how long they live, what becomes numbers | `buffers/` |
 | vectors, threads, and the functions called there | `vectors/` |
 | extents that are known, and versions of a program for those that are not | `shapes/` |

@@ -52,7 +52,6 @@ from tapec.optimise.loops.loop_peeling import peel_loops
 from tapec.optimise.loops.loop_reversal import reverse_loops
 from tapec.optimise.loops.neighbour_fusion import fuse_inner_neighbours, fuse_neighbours
 from tapec.optimise.loops.optimal_paths import follow_optimal_paths
-from tapec.optimise.loops.recurrence_distribution import distribute_recurrences
 from tapec.optimise.loops.register_rotation import rotate_additions, rotate_rows
 from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
 from tapec.optimise.loops.shift_invariance import cancel_shifts
@@ -214,13 +213,12 @@ SPEED: tuple[Pass, ...] = (
 )
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_iteration, distribute: distribute_by_iteration}
-# what multiplies the memory of an iteration; recurrences in loops that run side by side need not be split
+# what multiplies the memory of an iteration
 SIDE_BY_SIDE: tuple[Pass, ...] = (
     unroll_short_loops,
     coalesce_carried,
     vectorise_outer_loops,
     unroll_and_jam,
-    distribute_recurrences,
     split_index_sets,
 )
 ALLOCATED: tuple[Pass, ...] = (copy_coordinates, store_by_columns, hoist_allocations, chunk_buffers, *CLEAN)
