@@ -67,7 +67,7 @@ from tapec.optimise.shapes.demanded_extents import demanded_extents
 from tapec.optimise.shapes.equal_extents import extents_of_kept, extents_of_one_size
 from tapec.optimise.shapes.implied_extents import implied_extents
 from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
-from tapec.optimise.shapes.unit_stride_versions import stencils_with_unit_strides, with_unit_strides
+from tapec.optimise.shapes.unit_stride_versions import with_unit_strides
 from tapec.optimise.simplify.allocation_sinking import sink_allocations
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
 from tapec.optimise.simplify.dead_code import drop_dead_code
@@ -182,7 +182,6 @@ SPEED: tuple[Pass, ...] = (
     skip_zeros,
     accumulate_in_scalars,
     *CLEAN,
-    stencils_with_unit_strides,
     select_values,
     follow_optimal_paths,
     forward_stores,

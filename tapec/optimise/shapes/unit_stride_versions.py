@@ -10,13 +10,10 @@
 
 Operands of a loop that may have to be broadcast are read like this.  They seldom have to, and LLVM does not run such a
 loop on vectors.  Done where all arrays of the loop are contiguous.
-
-The adjoint of a stencil gets the second version early: without steps, passes can tell which elements it adds to.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
@@ -48,15 +45,7 @@ _EITHER = (Const(1), Const(0))
 
 def with_unit_strides(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops; see the module."""
-    return _changed(function, _Unstepped(function))
-
-
-def stencils_with_unit_strides(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
-    """The function with such loops in place of those that add to several elements of an array."""
-    return _changed(function, _Stencils(function))
-
-
-def _changed(function: Function, worker: _Unstepped) -> Function:
+    worker = _Unstepped(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -173,9 +162,3 @@ def _store(stmt: Store, values: dict[str, Expr]) -> Store:
     value = substitute(stmt.value, values)
     assert isinstance(value, Name | Const) and all(isinstance(sub, Name | Const) for sub in index)
     return replace(stmt, index=index, value=value)  # type: ignore[arg-type]
-
-
-class _Stencils(_Unstepped):
-    def steps(self, loop: For) -> list[str]:
-        added = Counter(stmt.array for stmt in loop.body if isinstance(stmt, Store) and stmt.accumulate)
-        return super().steps(loop) if any(count > 1 for count in added.values()) else []
