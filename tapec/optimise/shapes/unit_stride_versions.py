@@ -18,11 +18,10 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scopes
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -45,30 +44,23 @@ _EITHER = (Const(1), Const(0))
 
 def with_unit_strides(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops; see the module."""
-    worker = _Unstepped(function)
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Unstepped(function).rewritten()
 
 
-class _Unstepped:
+class _Unstepped(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.scopes: Scopes = facts(function).scopes
-        self.fresh = Fresh(function.types)
         self.readers: dict[str, list[int]] = {}
         for stmt in walk(function.body):
             for name in reads(stmt):
                 self.readers.setdefault(name, []).append(stmt.key)
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            steps = self.steps(stmt) if isinstance(stmt, For) else []
-            if isinstance(stmt, For) and steps:
-                out += self.either(stmt, steps)
-            elif isinstance(stmt, If) and self.has_both(stmt):
-                out.append(stmt)
-            else:
-                out.append(map_blocks(stmt, self.block))
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        steps = self.steps(stmt) if isinstance(stmt, For) else []
+        if isinstance(stmt, For) and steps:
+            return self.either(stmt, steps)
+        return [stmt if isinstance(stmt, If) and self.has_both(stmt) else map_blocks(stmt, self.block)]
 
     def steps(self, loop: For) -> list[str]:
         """The factors of an innermost loop's variable that are 1 or 0."""
