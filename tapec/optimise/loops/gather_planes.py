@@ -57,20 +57,14 @@ from tapec.syntax.types import INT64, Array
 
 def gather_planes(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such nests after those that add to neighbours; see the module."""
-    return _gathered(function, by_iteration=False)
+    return _Planes(function).rewritten()
 
 
 def gather_planes_by_iteration(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The same with planes for each iteration of a loop whose iterations share nothing, so that it can run on
     threads.
     """
-    return _gathered(function, by_iteration=True)
-
-
-def _gathered(function: Function, by_iteration: bool) -> Function:
-    worker = _Planes(function, by_iteration)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Planes(function, by_iteration=True).rewritten()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from tapec.analyses.iterations import Iterations
@@ -75,6 +76,7 @@ class LoopPass:
     """
 
     def __init__(self, function: Function, by_iteration: bool = False) -> None:
+        self.function = function
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.outside = Outside(self.fresh)
@@ -83,6 +85,10 @@ class LoopPass:
     def loop(self, loop: For, around: Around) -> list[Stmt] | None:
         """What takes the place of a loop, the last one of `around`; None if it stays, and those inside may change."""
         raise NotImplementedError
+
+    def rewritten(self) -> Function:
+        """The function with all its loops looked at."""
+        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
 
     def block(self, block: Block, around: Around = ()) -> Block:
         """A block that stands in these loops, with others in place of its own."""
