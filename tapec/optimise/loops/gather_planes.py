@@ -9,11 +9,10 @@
             x_bar[i, j + 1] += s                                          + s_kept[i + 1, j + 2] + s_kept[i + 1, j])
 
 The adjoint of a stencil on a grid adds to a row of elements per neighbouring row, in each of its iterations; afterwards
-each element is read and written once.  `gathered` does the same along one row.
+each element is read and written once.  `scatter_to_gather` does the same along one row.
 
 Of a nest whose iterations do nothing else with the array, in any other plane, either: the order of additions does not
-matter.  The planes of values have zeros around them, as the rows of `gathered` have at both ends.  What an iteration
-         adds to
+matter.  The planes of values have zeros around them, as the rows there have at both ends.  What an iteration adds to
 the element of its own number alone stays where it is.  Done where fewer elements are written then.
 """
 

@@ -237,7 +237,7 @@ class _Together:
         return all(affine is not None and affine.base not in inside for affine in known)
 
     def around(self, sub: Expr) -> Expr:
-        """A subscript as it is between the edges of a ring, which `edges` gives loops of their own."""
+        """A subscript as it is between the edges of a ring, which `loop_peeling` gives loops of their own."""
         match self.iterations.definition(sub) if isinstance(sub, Name) else None:
             case Op(fn="%", args=(number, _)):
                 return number

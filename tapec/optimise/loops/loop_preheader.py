@@ -71,8 +71,7 @@ class LoopPass:
     """Goes through the loops of a function, from the outer ones to the inner ones, and puts others in their place.
 
     by_iteration  what loops inside an outermost one need is made in each of its iterations, where those share nothing:
-                  they can
-             run on threads
+                  they can run on threads
     """
 
     def __init__(self, function: Function, by_iteration: bool = False) -> None:

@@ -8,7 +8,7 @@
         total += abs(x[i])
 
 Each pass over memory that is left out is time where arrays are larger than the caches.  Arrays that were made for the
-second loop alone become numbers of an iteration (`privatise`, `scalars`).
+second loop alone become numbers of an iteration (`privatisation`, `scalar_replacement`).
 
 The loops have the same iterations, which can run in any order.  Where one of them writes what the other uses, each
 iteration keeps to the elements that have its number on one axis, so that an iteration of the second loop needs no other
