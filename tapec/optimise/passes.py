@@ -83,7 +83,7 @@ from tapec.optimise.vectors.cheap_remainders import cheap_remainders
 from tapec.optimise.vectors.descending_rows import hide_descent
 from tapec.optimise.vectors.function_stages import stage_functions
 from tapec.optimise.vectors.hidden_iteration_counts import hide_iteration_counts
-from tapec.optimise.vectors.if_conversion import select_functions, select_values
+from tapec.optimise.vectors.if_conversion import select_functions
 from tapec.optimise.vectors.independence_hints import mark_independent_loops
 from tapec.optimise.vectors.lookup_hoisting import hoist_lookups
 from tapec.optimise.vectors.outer_vectorisation import vectorise_outer_loops
@@ -182,7 +182,6 @@ SPEED: tuple[Pass, ...] = (
     skip_zeros,
     accumulate_in_scalars,
     *CLEAN,
-    select_values,
     follow_optimal_paths,
     forward_stores,
     hoist_row_stores,
