@@ -34,7 +34,7 @@ PHASES: dict[str, tuple[Pass, ...]] = {
     "objective": passes.PREPARE,
     "simplify": passes.GENERATED,
     "loops and contractions": (*passes.SPEED, *passes.ON_THREADS.values()),
-    "layout and vectors": (*passes.SIDE_BY_SIDE, *passes.ALLOCATED, *passes.VECTORS, *passes.IN_PLACE, *passes.FILLED),
+    "layout and vectors": (*passes.SIDE_BY_SIDE, *passes.ALLOCATED, *passes.VECTORS, *passes.FILLED),
     "readable names": passes.READABLE,
 }
 

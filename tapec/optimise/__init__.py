@@ -38,7 +38,6 @@ from tapec.optimise.passes import (
     FILLED,
     GENERATED,
     IN_ORDER,
-    IN_PLACE,
     ON_STACK,
     ON_THREADS,
     PREPARE,
@@ -259,8 +258,6 @@ def _as_fast(
         function = _run(ALLOCATED, function, constants)
     if options.fast and options.math == "fast":
         function = _run(VECTORS, function, constants)
-    if options.fast and options.memory is None:
-        function = _run(IN_PLACE, function, constants)
     if options.level > 1:
         function = _run(FILLED, function, constants)
     if options.fast and not options.threads:

@@ -10,8 +10,6 @@ from __future__ import annotations
 # how long operations take: additions, multiplications and loads take 1
 DIVISION = 4  # a quotient, on vectors [fog]
 FUNCTION = 8  # an elementary function
-LATENCY = 4  # cycles until the result of an operation can be used [fog]
-LATENCIES = {"/": 14, "neg": 1, "ifelse": 2}  # of those that take another time [fog]
 
 # iterations
 SHORT_LOOP = 8  # so few do not fill a vector of 512 bits twice
@@ -51,12 +49,6 @@ SELECTED_CALLS = 6  # of elementary functions on these sides
 STRIDED_ROWS = 4  # rows that are added up side by side
 STRIDED_WORK = 4  # operations per element; more gain more on vectors than the elements cost
 TABLE_FACTOR = 4  # a table of a function's values is so many times as long as the loop that reads it
-
-# recurrences that are moved into a loop of their own
-RECURRENCE_CYCLES = 16  # from one value to the next one, at least
-RECURRENCE_WORK = 6  # operations beside it, at least
-RECURRENCES = 3  # in one loop, at most
-RECURRENCE_ITERATIONS = 8  # fewer are not worth a loop of their own
 
 # arrays
 SMALL_ARRAY = 16  # elements that become numbers: there are 16 or 32 registers

@@ -17,13 +17,11 @@ from tapec.optimise.buffers.counted_lists import lists_as_arrays
 from tapec.optimise.buffers.dead_buffer_reuse import reuse_dead_buffers
 from tapec.optimise.buffers.dead_stores import drop_dead_stores
 from tapec.optimise.buffers.element_copy_reuse import share_element_copies
-from tapec.optimise.buffers.grown_lists import grow_in_place
 from tapec.optimise.buffers.iteration_rows import keep_in_rows
 from tapec.optimise.buffers.ping_pong import use_ping_pong_buffers
 from tapec.optimise.buffers.positioned_stacks import stacks_by_position
 from tapec.optimise.buffers.privatisation import privatise
 from tapec.optimise.buffers.redundant_loads import drop_redundant_loads
-from tapec.optimise.buffers.row_copies import drop_row_copies
 from tapec.optimise.buffers.row_store_hoisting import hoist_row_stores
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
 from tapec.optimise.buffers.stack_allocation import use_stack_arrays
@@ -54,7 +52,6 @@ from tapec.optimise.loops.loop_peeling import peel_loops
 from tapec.optimise.loops.loop_reversal import reverse_loops
 from tapec.optimise.loops.neighbour_fusion import fuse_inner_neighbours, fuse_neighbours
 from tapec.optimise.loops.optimal_paths import follow_optimal_paths
-from tapec.optimise.loops.recurrence_distribution import distribute_recurrences
 from tapec.optimise.loops.register_rotation import rotate_additions, rotate_rows
 from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
 from tapec.optimise.loops.shift_invariance import cancel_shifts
@@ -70,7 +67,7 @@ from tapec.optimise.shapes.demanded_extents import demanded_extents
 from tapec.optimise.shapes.equal_extents import extents_of_kept, extents_of_one_size
 from tapec.optimise.shapes.implied_extents import implied_extents
 from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
-from tapec.optimise.shapes.unit_stride_versions import stencils_with_unit_strides, with_unit_strides
+from tapec.optimise.shapes.unit_stride_versions import with_unit_strides
 from tapec.optimise.simplify.allocation_sinking import sink_allocations
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
 from tapec.optimise.simplify.dead_code import drop_dead_code
@@ -86,7 +83,7 @@ from tapec.optimise.vectors.cheap_remainders import cheap_remainders
 from tapec.optimise.vectors.descending_rows import hide_descent
 from tapec.optimise.vectors.function_stages import stage_functions
 from tapec.optimise.vectors.hidden_iteration_counts import hide_iteration_counts
-from tapec.optimise.vectors.if_conversion import select_functions, select_values
+from tapec.optimise.vectors.if_conversion import select_functions
 from tapec.optimise.vectors.independence_hints import mark_independent_loops
 from tapec.optimise.vectors.lookup_hoisting import hoist_lookups
 from tapec.optimise.vectors.outer_vectorisation import vectorise_outer_loops
@@ -185,8 +182,6 @@ SPEED: tuple[Pass, ...] = (
     skip_zeros,
     accumulate_in_scalars,
     *CLEAN,
-    stencils_with_unit_strides,
-    select_values,
     follow_optimal_paths,
     forward_stores,
     hoist_row_stores,
@@ -216,13 +211,12 @@ SPEED: tuple[Pass, ...] = (
 )
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_iteration, distribute: distribute_by_iteration}
-# what multiplies the memory of an iteration; recurrences in loops that run side by side need not be split
+# what multiplies the memory of an iteration
 SIDE_BY_SIDE: tuple[Pass, ...] = (
     unroll_short_loops,
     coalesce_carried,
     vectorise_outer_loops,
     unroll_and_jam,
-    distribute_recurrences,
     split_index_sets,
 )
 ALLOCATED: tuple[Pass, ...] = (copy_coordinates, store_by_columns, hoist_allocations, chunk_buffers, *CLEAN)
@@ -246,10 +240,8 @@ VECTORS: tuple[Pass, ...] = (
     use_unsigned_subscripts,
     use_wide_vectors,
 )
-# after those that know buffers which change places for different arrays
-IN_PLACE: tuple[Pass, ...] = (drop_row_copies,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, join_lists, stacks_by_position, use_ping_pong_buffers)
+FILLED: tuple[Pass, ...] = (keep_in_rows, join_lists, stacks_by_position, use_ping_pong_buffers)
 # after all passes that know what makes an array
 ON_STACK: tuple[Pass, ...] = (use_stack_arrays,)
 READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, renest, coalesce, straighten_branches)

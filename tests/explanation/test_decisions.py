@@ -135,13 +135,13 @@ def ring(x):
     return total
 
 
-def upwind(x):
+def mirrored(x):
     y = np.zeros(x.shape[0])
-    for i in range(1, x.shape[0]):
+    for i in range(x.shape[0]):
         if x[i] > 0.0:
-            y[i] = x[i] * x[i - 1]
+            y[i] = np.exp(-x[i])
         else:
-            y[i] = x[i] * 3.0
+            y[i] = np.exp(x[i])
     return (y * y).sum()
 
 
@@ -218,7 +218,7 @@ CASES = (
     (sliced, (VECTOR,), "part =", "implied_extents", "`part` has 3 elements: element 2 behind it is asked for"),
     (neighbours, (VECTOR,), "right =", "slice_folding", "loops take elements of slices from `x` itself"),
     (ring, (VECTOR,), "for i", "loop_peeling", "its first and last iterations are loops of their own"),
-    (upwind, (VECTOR,), "for i", "if_conversion", "both sides of its branches are computed"),
+    (mirrored, (VECTOR,), "for i", "if_conversion", "both sides of its branches are computed"),
     (
         branches,
         (VECTOR, numba.boolean),

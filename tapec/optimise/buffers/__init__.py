@@ -10,21 +10,18 @@
 | `chunked_buffers.py` | buffers that the iterations of a loop make for themselves are parts of larger ones |
 | `column_layout.py` | keep matrices whose columns loops walk down as the rows of another one |
 | `coordinate_columns.py` | copy coordinates of points that loops over pairs read again and again to columns |
-| `copy_borders.py` | copies of arrays, whole or without a box in the middle |
 | `counted_lists.py` | make arrays of lists of numbers whose room can be counted beforehand |
 | `covering_nests.py` | nests of loops that come to every element of an array, once |
 | `dead_buffer_reuse.py` | reuse the array that the iteration before has dropped |
 | `dead_stores.py` | leave out what the last loop over an array stores into it: nobody reads it afterwards |
 | `element_copies.py` | arrays whose elements are copies of another array's elements |
 | `element_copy_reuse.py` | keep elements once that two loops of an iteration keep as residuals |
-| `grown_lists.py` | arrays that grow are lists, which grow where they are |
 | `iteration_rows.py` | arrays that the iterations of a counted loop make, and keep on a list, are rows of one array |
 | `largest_extent.py` | how much room the iterations of a loop ask for that make arrays of different extents |
 | `ping_pong.py` | two arrays in turn, where each iteration would make one and hand it to the next |
 | `positioned_stacks.py` | lists that iterations fill and empty: one array with a position |
 | `privatisation.py` | give each iteration of a loop the scratch array that the program makes once for all of them |
 | `redundant_loads.py` | read an element once where nothing changes it, also across loops |
-| `row_copies.py` | let an iteration write into the row in which the next iteration would keep a copy of what it wrote |
 | `row_store_hoisting.py` | keep a row for the reverse sweep once, where every iteration of a loop would keep the same |
 | `scalar_replacement.py` | turn small arrays into numbers |
 | `stack_allocation.py` | put small arrays on the stack whose elements loops on vectors then keep in registers |

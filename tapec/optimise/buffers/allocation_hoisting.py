@@ -25,7 +25,7 @@ from functools import cached_property
 from tapec.analyses.facts import facts
 from tapec.analyses.liveness import Liveness
 from tapec.optimise.buffers.largest_extent import Largest
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.simplify.identities import nonnegative
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
@@ -56,36 +56,29 @@ WHOLE_NUMBERS = frozenset({"+", "-", "*", "max", "min", "dim"})
 
 def hoist_allocations(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with allocations moved out of loops; see the module."""
-    worker = _Hoist(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Hoist(function).rewritten()
 
 
-class _Hoist:
+class _Hoist(Rewriter):
     def __init__(self, function: Function) -> None:
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         known = facts(function)
         self.aliases, self.members = known.aliases, known.members
         self.largest = Largest(function, self.fresh)
-        self.function = function
         self.definitions: dict[str, Expr | None] = {}
         for stmt in walk(function.body):
             for name in writes(stmt):
                 single = isinstance(stmt, Assign) and name not in self.definitions
                 self.definitions[name] = stmt.value if single and isinstance(stmt, Assign) else None
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            # innermost loops first, so that an allocation rises as far as it can
-            new = map_blocks(stmt, self.block)
-            # threads need memory of their own
-            if isinstance(new, Loop) or (isinstance(new, For) and not new.parallel):
-                before, instead = self.lifted(new)
-                out += before
-                new = replace(new, body=tuple(s for old in new.body for s in instead.get(old.key, (old,))))
-            out.append(new)
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        # innermost loops first, so that an allocation rises as far as it can
+        new = map_blocks(stmt, self.block)
+        # threads need memory of their own
+        if not isinstance(new, Loop) and (not isinstance(new, For) or new.parallel):
+            return [new]
+        before, instead = self.lifted(new)
+        return [*before, replace(new, body=tuple(s for old in new.body for s in instead.get(old.key, (old,))))]
 
     def lifted(self, loop: For | Loop) -> tuple[list[Stmt], dict[int, Block]]:
         """What stands before a loop, and, for statements of its body (by id), what stands in their place."""

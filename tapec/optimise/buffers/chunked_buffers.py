@@ -26,19 +26,18 @@ adaptive method keeps ten of a few numbers.  Buffers that a block makes with the
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.optimise import costs
 from tapec.optimise.buffers.iteration_rows import IterationRows
 from tapec.optimise.buffers.stack_lists import ArrayList, array_lists
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.thread_flags import has_threads
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     Function,
@@ -71,7 +70,7 @@ def chunk_buffers(function: Function, _constants: frozenset[str] = frozenset()) 
     if has_threads(function):
         return function
     found = _lists(function, stmts)
-    return _Writer(function, found).run() if found else function
+    return _Writer(function, found).rewritten() if found else function
 
 
 def _lists(function: Function, stmts: list[Stmt]) -> list[_Kept]:
@@ -117,10 +116,9 @@ class _Group:
     places: str
 
 
-class _Writer:
+class _Writer(Rewriter):
     def __init__(self, function: Function, found: list[_Kept]) -> None:
-        self.function = function
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         where = scopes(function)
         groups: dict[object, list[_Kept]] = {}
         for one in found:
@@ -153,15 +151,9 @@ class _Writer:
     def view(self, stmt: Assign, chunk: Name, first: Expr, last: Expr) -> Stmt:
         return Assign(stmt.target, Op("view", (chunk, Op("slice", (first, last, Const(None))))), stmt.span)
 
-    def run(self) -> Function:
-        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
-
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            new = self.new.get(stmt.key)
-            out += [map_blocks(stmt, self.block)] if new is None else new
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        new = self.new.get(stmt.key)
+        return [map_blocks(stmt, self.block)] if new is None else new
 
     def begin(self, group: _Group) -> list[Stmt]:
         made = [self.chunk(group, one, Const(costs.CHUNK_ELEMENTS)) for one in group.lists]

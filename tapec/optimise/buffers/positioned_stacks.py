@@ -21,17 +21,17 @@ the same blocks append, and which the same blocks pop, have one height; lists th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
 from tapec.optimise import costs
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Call,
     Const,
     Function,
@@ -51,7 +51,7 @@ def stacks_by_position(function: Function, _constants: frozenset[str] = frozense
     found = _groups(function)
     if not found:
         return function
-    return _Writer(function, found).run()
+    return _Writer(function, found).rewritten()
 
 
 @dataclass
@@ -73,10 +73,9 @@ def _groups(function: Function) -> list[tuple[NumberList, ...]]:
     return of_one_height([one for one in lists if where.of[one.made.key].loops()], where)
 
 
-class _Writer:
+class _Writer(Rewriter):
     def __init__(self, function: Function, found: list[tuple[NumberList, ...]]) -> None:
-        self.function = function
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         self.types = self.fresh.types
         where = scopes(function)
         self.of: dict[str, _Group] = {}
@@ -100,20 +99,14 @@ class _Writer:
                 self.of[one.name] = made
                 self.before.setdefault(_outermost(one.made, where).key, []).append(one.name)
 
-    def run(self) -> Function:
-        return replace(self.function, body=self.block(self.function.body), types=self.types)
+    def statement(self, stmt: Stmt) -> Iterator[Stmt]:
+        for name in self.before.get(stmt.key, ()):
+            why = "every iteration fills and empties it"
+            remark(_span(stmt), "positioned_stacks", "the list `{0}` keeps its memory", why, Named(name))
+            yield Assign(name, self.capacity(name), _span(stmt))
+        yield from self.by_position(stmt)
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            for name in self.before.get(stmt.key, ()):
-                why = "every iteration fills and empties it"
-                remark(_span(stmt), "positioned_stacks", "the list `{0}` keeps its memory", why, Named(name))
-                out.append(Assign(name, self.capacity(name), _span(stmt)))
-            out += self.statement(stmt)
-        return tuple(out)
-
-    def statement(self, stmt: Stmt) -> list[Stmt]:
+    def by_position(self, stmt: Stmt) -> list[Stmt]:
         match stmt:
             case Assign(target=name, value=Op(fn="stack" | "tuples")) if name in self.of:
                 group = self.of[name]

@@ -21,14 +21,14 @@ Late: other passes ask for lists of numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -58,7 +58,7 @@ def join_lists(function: Function, _constants: frozenset[str] = frozenset()) -> 
         return function
     places = _Places(function)
     groups = [joined for group in of_one_height(lists, places.where) for joined in places.joined(group)]
-    return _Writer(function, groups).run() if groups else function
+    return _Writer(function, groups).rewritten() if groups else function
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,9 @@ def _at_once(between: Block, stmts: list[Stmt], last: bool) -> bool:
     return True
 
 
-class _Writer:
+class _Writer(Rewriter):
     def __init__(self, function: Function, groups: list[_Joined]) -> None:
-        self.function = function
-        self.fresh = Fresh(function.types)
+        super().__init__(function)
         # what becomes of a statement, by its id
         self.new: dict[int, list[Stmt]] = {}
         for group in groups:
@@ -190,8 +189,5 @@ class _Writer:
         assert isinstance(type_, Stack) and isinstance(type_.element, Scalar)
         return type_.element.dtype
 
-    def run(self) -> Function:
-        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
-
-    def block(self, block: Block) -> Block:
-        return tuple(map_blocks(made, self.block) for stmt in block for made in self.new.get(stmt.key, (stmt,)))
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        return [map_blocks(made, self.block) for made in self.new.get(stmt.key, (stmt,))]

@@ -13,7 +13,7 @@
 
 An operand of an array expression that may have to be stretched leaves such a pair.  The loop must come to every element
 of either, where `e` may be the extent of another array that is chosen along with them, or equal to `n` because the
-branch was not taken.  Otherwise as for `filled`: nothing else may meet the arrays before.
+branch was not taken.  Otherwise as for `zero_fill`: nothing else may meet the arrays before.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
             x_bar[i] += t
 
 So are adjoints of scratch arrays, after the loop that uses an element has been joined with the loop that stored it
-(`loops.neighbours`): what an iteration of the reverse sweep adds is taken by the same iteration.
+(`neighbour_fusion`): what an iteration of the reverse sweep adds is taken by the same iteration.
 
 An array qualifies if one run of statements, without exits, has all that use it: always the same element, which it
 either sets before it reads it, or finds zero, in an array made of zeros, and sets to zero in the end.

@@ -6,11 +6,11 @@
     y = np.linalg.solve(t, x)             y = tapec_runtime.solved_transposed(a_factors, x)
 
 The adjoint of a solution is a solution, too, of the matrix in transpose: the reverse sweep finds its factors there.  In
-a loop that does not change the matrix they are what `loops.once` takes out.  A matrix that `np.linalg.cholesky` has
+a loop that does not change the matrix they are what `value_hoisting` takes out.  A matrix that `np.linalg.cholesky` has
 returned is triangular, so that nothing need be eliminated.
 
 Factors hold for as long as nothing may have written into the matrix.  Expects one name per value, as
-`optimise.clean.single` leaves it.
+`number_values` leaves it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A loop whose matrices of many short rows are kept in transpose.
 
 Products are taken of transposes, in the other order; nests that go through the matrices go along their columns; what
-asks for an extent asks for the other one.  `tall` says which loops these are.
+asks for an extent asks for the other one.  `tall_matrices` says which loops these are.
 """
 
 from __future__ import annotations

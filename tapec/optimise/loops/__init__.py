@@ -2,14 +2,12 @@
 
 | module | what it does |
 |---|---|
-| `carried_elements.py` | which array elements are loop-carried |
 | `early_exit.py` | leave a loop as soon as nothing is left to spread |
 | `fill_hoisting.py` | fill an array once, before a loop whose iterations would all fill it alike |
 | `function_hoisting.py` | hoist elementary functions that are invariant in an outer loop into an array before it |
 | `gather_planes.py` | scatter to gather on two axes: one loop nest over the elements that receive |
 | `index_set_splitting.py` | run the iterations before and after the one that a loop leaves out as loops of their own |
 | `last_branch.py` | keep which iteration took a branch last, where the reverse sweep asks for nothing else |
-| `linear_recurrences.py` | what an iteration of a recurrence computes from the value before, as a weight and a rest |
 | `loop_distribution.py` | give each neighbour that a stencil's adjoint adds to a loop of its own |
 | `loop_fusion.py` | fuse a loop with an earlier one that makes what it uses |
 | `loop_interchange.py` | interchange: nests whose outer iterations are independent, with the outer loop inside |
@@ -18,7 +16,6 @@
 | `loop_reversal.py` | run loops upward whose iterations can run in any order |
 | `neighbour_fusion.py` | fuse loops of the generated code over the same elements |
 | `optimal_paths.py` | reverse only the path that a dynamic programme has chosen |
-| `recurrence_distribution.py` | run a recurrence of the reverse sweep alone, and the rest of its loop side by side |
 | `register_rotation.py` | carry to the next iterations what an iteration adds to their elements |
 | `scalar_accumulation.py` | add up in a variable what a loop adds to one element |
 | `scatter_to_gather.py` | write the additions to several neighbours as one loop over the elements that receive them |

@@ -9,11 +9,10 @@
             x_bar[i, j + 1] += s                                          + s_kept[i + 1, j + 2] + s_kept[i + 1, j])
 
 The adjoint of a stencil on a grid adds to a row of elements per neighbouring row, in each of its iterations; afterwards
-each element is read and written once.  `gathered` does the same along one row.
+each element is read and written once.  `scatter_to_gather` does the same along one row.
 
 Of a nest whose iterations do nothing else with the array, in any other plane, either: the order of additions does not
-matter.  The planes of values have zeros around them, as the rows of `gathered` have at both ends.  What an iteration
-         adds to
+matter.  The planes of values have zeros around them, as the rows there have at both ends.  What an iteration adds to
 the element of its own number alone stays where it is.  Done where fewer elements are written then.
 """
 
@@ -57,20 +56,14 @@ from tapec.syntax.types import INT64, Array
 
 def gather_planes(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such nests after those that add to neighbours; see the module."""
-    return _gathered(function, by_iteration=False)
+    return _Planes(function).rewritten()
 
 
 def gather_planes_by_iteration(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The same with planes for each iteration of a loop whose iterations share nothing, so that it can run on
     threads.
     """
-    return _gathered(function, by_iteration=True)
-
-
-def _gathered(function: Function, by_iteration: bool) -> Function:
-    worker = _Planes(function, by_iteration)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Planes(function, by_iteration=True).rewritten()
 
 
 @dataclass(frozen=True)

@@ -56,20 +56,14 @@ from tapec.syntax.types import INT64, Array
 
 def distribute(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with scattered additions in loops of their own; see the module."""
-    return _distributed(function, by_iteration=False)
+    return _Distribute(function).rewritten()
 
 
 def distribute_by_iteration(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The same with buffers for each iteration of a loop whose iterations share nothing, so that it can run on
     threads.
     """
-    return _distributed(function, by_iteration=True)
-
-
-def _distributed(function: Function, by_iteration: bool) -> Function:
-    worker = _Distribute(function, by_iteration)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Distribute(function, by_iteration=True).rewritten()
 
 
 class _Distribute(LoopPass):

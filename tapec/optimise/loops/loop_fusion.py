@@ -100,7 +100,8 @@ class _Together:
             assert isinstance(first, For) and isinstance(second, For)
             out += rest[:place]
             # it may make what the next one uses, too
-            rest[: place + 1] = [self.one(first, second)]
+            self.joined = True
+            rest[: place + 1] = [fused(first, second, "loop_fusion", self.iterations)]
         return tuple(out)
 
     def partner(self, first: For, rest: list[Stmt]) -> int | None:
@@ -236,31 +237,29 @@ class _Together:
         return all(affine is not None and affine.base not in inside for affine in known)
 
     def around(self, sub: Expr) -> Expr:
-        """A subscript as it is between the edges of a ring, which `edges` gives loops of their own."""
+        """A subscript as it is between the edges of a ring, which `loop_peeling` gives loops of their own."""
         match self.iterations.definition(sub) if isinstance(sub, Name) else None:
             case Op(fn="%", args=(number, _)):
                 return number
         return sub
 
-    def one(self, first: For, second: For) -> For:
-        """Both loops in one."""
-        self.joined = True
-        remark(second.span, "loop_fusion", "runs in the iterations of {0}", "", first.span)
-        begin, end = self.parted(first.body)
-        body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
-        return replace(first, body=(*begin, *body, *end, *last))
 
-    def parted(self, body: Block) -> tuple[Block, Block]:
-        """A loop's body, and the copies that end it: what the next iteration finds in variables."""
-        place = len(body)
-        while place:
-            stmt = body[place - 1]
-            if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name | Const):
-                break
-            if len(self.iterations.scopes.defs[stmt.target]) == 1:
-                break
-            place -= 1
-        return body[:place], body[place:]
+def fused(first: For, second: For, by: str, iterations: Iterations) -> For:
+    """Two loops in one, as a pass says of itself."""
+    remark(second.span, by, "runs in the iterations of {0}", "", first.span)
+    begin, end = _parted(first.body, iterations)
+    body, last = _parted(replaced(second.body, {second.var: Name(first.var)}), iterations)
+    return replace(first, body=(*begin, *body, *end, *last))
+
+
+def _parted(body: Block, iterations: Iterations) -> tuple[Block, Block]:
+    """A loop's body, and the copies that end it: what the next iteration finds in variables."""
+    place = len(body)
+    while place and isinstance(stmt := body[place - 1], Assign) and isinstance(stmt.value, Name | Const):
+        if iterations.fixed(Name(stmt.target)):
+            break
+        place -= 1
+    return body[:place], body[place:]
 
 
 def _same_iterations(first: For, second: For) -> bool:

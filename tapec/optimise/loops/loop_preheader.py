@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from tapec.analyses.iterations import Iterations
@@ -70,11 +71,11 @@ class LoopPass:
     """Goes through the loops of a function, from the outer ones to the inner ones, and puts others in their place.
 
     by_iteration  what loops inside an outermost one need is made in each of its iterations, where those share nothing:
-                  they can
-             run on threads
+                  they can run on threads
     """
 
     def __init__(self, function: Function, by_iteration: bool = False) -> None:
+        self.function = function
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.outside = Outside(self.fresh)
@@ -83,6 +84,10 @@ class LoopPass:
     def loop(self, loop: For, around: Around) -> list[Stmt] | None:
         """What takes the place of a loop, the last one of `around`; None if it stays, and those inside may change."""
         raise NotImplementedError
+
+    def rewritten(self) -> Function:
+        """The function with all its loops looked at."""
+        return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
 
     def block(self, block: Block, around: Around = ()) -> Block:
         """A block that stands in these loops, with others in place of its own."""

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
@@ -34,30 +34,23 @@ from tapec.syntax.types import INT64
 
 def reverse_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with ascending loops where order does not matter; see the module."""
-    worker = _Ascend(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Ascend(function).rewritten()
 
 
-class _Ascend:
+class _Ascend(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            match stmt:
-                case For(body=body):
-                    made = replace(stmt, body=self.block(body))
-                    if stmt.step == Const(-1) and self.iterations.is_parallel(stmt):
-                        why = "no iteration uses what another one left"
-                        remark(stmt.span, "loop_reversal", "the reverse sweep counts upward", why)
-                        made = counts_upward(made, self.iterations, self.fresh, out)
-                    out.append(made)
-                case _:
-                    out.append(map_blocks(stmt, self.block))
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        made = map_blocks(stmt, self.block)
+        if not isinstance(stmt, For) or stmt.step != Const(-1) or not self.iterations.is_parallel(stmt):
+            return [made]
+        assert isinstance(made, For)
+        remark(stmt.span, "loop_reversal", "the reverse sweep counts upward", "no iteration uses what another one left")
+        before: list[Stmt] = []
+        loop = counts_upward(made, self.iterations, self.fresh, before)
+        return [*before, loop]
 
 
 def counts_upward(loop: For, iterations: Iterations, fresh: Fresh, out: list[Stmt]) -> For:

@@ -8,7 +8,7 @@
         total += abs(x[i])
 
 Each pass over memory that is left out is time where arrays are larger than the caches.  Arrays that were made for the
-second loop alone become numbers of an iteration (`privatise`, `scalars`).
+second loop alone become numbers of an iteration (`privatisation`, `scalar_replacement`).
 
 The loops have the same iterations, which can run in any order.  Where one of them writes what the other uses, each
 iteration keeps to the elements that have its number on one axis, so that an iteration of the second loop needs no other
@@ -30,10 +30,10 @@ from tapec.analyses.iterations import Access, Iterations
 from tapec.optimise import costs
 from tapec.optimise.buffers.privatisation import privatise
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
+from tapec.optimise.loops.loop_fusion import fused
 from tapec.optimise.loops.store_forwarding import forward_stores
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.value_numbering import number_values
-from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -46,13 +46,13 @@ from tapec.syntax.core import (
     Note,
     Stmt,
     Store,
+    loop_depth,
     map_blocks,
     reads,
     walk,
     writes,
     written_in,
 )
-from tapec.syntax.renaming import replaced
 
 
 def fuse_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -145,7 +145,8 @@ class _Neighbours:
                 before = [stmt for stmt in between if stmt.key not in behind]
                 loop = self.stmts[second]
                 assert isinstance(first, For) and isinstance(loop, For)
-                self.stmts[place : second + 1] = [*before, self.one(first, loop), *later]
+                both = fused(first, loop, "neighbour_fusion", self.iterations)
+                self.stmts[place : second + 1] = [*before, both, *later]
                 place += len(before)
                 self.found += 1
             place += 1
@@ -193,7 +194,7 @@ class _Neighbours:
         known = self._fit.get(loop.key)
         if known is None:
             plain = loop.step == Const(1) and not loop.parallel and not loop.independent and loop.slots is None
-            fits = plain and _straight(loop.body) and _depth(loop) <= self.depth
+            fits = plain and _straight(loop.body) and loop_depth((loop,)) <= self.depth
             fits = fits and self.iterations.fixed(loop.stop) and self.iterations.is_parallel(loop)
             known = self._fit[loop.key] = loop, fits and self.in_order(loop)
         return known[1]
@@ -211,9 +212,9 @@ class _Neighbours:
 
     def joins(self, first: For, second: For) -> bool:
         """Whether two loops make the same iterations, and one needs no variable of the other."""
-        alike = (first.start, first.stop, _depth(first)) == (second.start, second.stop, _depth(second))
+        shapes = ((loop.start, loop.stop, loop_depth((loop,))) for loop in (first, second))
         names = (self.used(loop).without_memory() for loop in (first, second))
-        return alike and not next(names).conflicts(next(names)) and self.share(first, second)
+        return next(shapes) == next(shapes) and not next(names).conflicts(next(names)) and self.share(first, second)
 
     def share(self, first: For, second: For) -> bool:
         """Whether loops meet the same elements, and in iterations of the same number only where one of them writes."""
@@ -251,22 +252,6 @@ class _Neighbours:
             return False
         return (Name(first.var), Name(second.var)) in zip(one.index, other.index, strict=True)
 
-    def one(self, first: For, second: For) -> For:
-        """Both loops in one."""
-        remark(second.span, "neighbour_fusion", "runs in the iterations of {0}", "", first.span)
-        begin, end = self.parted(first.body)
-        body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
-        return replace(first, body=(*begin, *body, *end, *last))
-
-    def parted(self, body: Block) -> tuple[Block, Block]:
-        """A loop's body, and the copies that end it: what the next iteration finds in variables."""
-        place = len(body)
-        while place and isinstance(stmt := body[place - 1], Assign) and isinstance(stmt.value, Name):
-            if self.iterations.fixed(Name(stmt.target)):
-                break
-            place -= 1
-        return body[:place], body[place:]
-
 
 def _straight(body: Block) -> bool:
     """Whether branches only choose between values, in loops inside, too."""
@@ -274,8 +259,3 @@ def _straight(body: Block) -> bool:
     return all(isinstance(stmt, Assign | Store | If | For) for stmt in walk(body)) and all(
         isinstance(stmt, Assign | If) for stmt in chosen
     )
-
-
-def _depth(loop: For) -> int:
-    """How many loops a nest has, one in the other."""
-    return 1 + max((_depth(stmt) for stmt in loop.body if isinstance(stmt, For)), default=0)

@@ -25,12 +25,11 @@ from dataclasses import replace
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
 from tapec.optimise import costs
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     For,
     Function,
@@ -53,26 +52,22 @@ _ZERO = Const(0.0)
 
 def follow_optimal_paths(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with loops that pass over elements without an adjoint; see the module."""
-    worker = _Paths(function)
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Paths(function).rewritten()
 
 
-class _Paths:
+class _Paths(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
         self.uses = Counter(name for stmt in walk(function.body) for name in reads(stmt))
 
-    def block(self, block: Block) -> Block:
-        return tuple(map(self.statement, block))
-
-    def statement(self, stmt: Stmt) -> Stmt:
+    def statement(self, stmt: Stmt) -> tuple[Stmt, ...]:
         found = self.asking(stmt) if isinstance(stmt, For) and self.plain(stmt) else None
         if found is None:
-            return map_blocks(stmt, self.block)
+            return (map_blocks(stmt, self.block),)
         why = "their adjoint goes to the one that was chosen alone"
         remark(stmt.span, "optimal_paths", "the reverse sweep passes over elements not chosen", why)
-        return found
+        return (found,)
 
     def plain(self, loop: For) -> bool:
         """Whether the iterations of an innermost loop need one another, and take no ways."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
@@ -41,25 +41,16 @@ Element = tuple[str, tuple[Expr, ...]]
 
 def accumulate_in_scalars(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with sums in variables; see the module.  Afterwards a name may have several values."""
-    worker = _Sums(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Sums(function).rewritten()
 
 
-class _Sums:
+class _Sums(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            match stmt:
-                case For():
-                    out += self.loop(stmt)
-                case _:
-                    out.append(map_blocks(stmt, self.block))
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        return self.loop(stmt) if isinstance(stmt, For) else [map_blocks(stmt, self.block)]
 
     def loop(self, loop: For) -> list[Stmt]:
         """The loop, outermost first, with its sums in variables."""

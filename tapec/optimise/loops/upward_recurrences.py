@@ -34,12 +34,13 @@ Refused where what is handed on follows from anything else that the loop changes
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tapec.analyses.iterations import Access, Iterations
 from tapec.optimise import costs
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
@@ -70,9 +71,7 @@ _CHEAP = frozenset({"+", "-", "*", "neg", "load"})
 
 def reverse_recurrences(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops turned around; see the module.  Afterwards a name may have several values."""
-    worker = _Upward(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Upward(function).rewritten()
 
 
 @dataclass(frozen=True)
@@ -102,29 +101,23 @@ class _Handed:
     slice: tuple[Assign, ...]
 
 
-class _Upward:
+class _Upward(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            found = self.shared(stmt) if isinstance(stmt, For) else None
-            if found is None:
-                out.append(map_blocks(stmt, self.block))
-                continue
-            assert isinstance(stmt, For)
-            owns, handed = found
-            why = (
-                "what an iteration hands to the next one follows from elements of `{0}` that are still as they were"
-            )
-            if handed is None:
-                why = "an iteration adds to the next element of `{0}` only"
-            array = Named(owns[0].store.array)
-            remark(stmt.span, "upward_recurrences", "the reverse sweep counts upward", why, array)
-            out += self.summed(stmt, owns) if handed is None else self.turned(stmt, owns, handed)
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> Iterable[Stmt]:
+        found = self.shared(stmt) if isinstance(stmt, For) else None
+        if found is None:
+            return (map_blocks(stmt, self.block),)
+        assert isinstance(stmt, For)
+        owns, handed = found
+        why = "what an iteration hands to the next one follows from elements of `{0}` that are still as they were"
+        if handed is None:
+            why = "an iteration adds to the next element of `{0}` only"
+        array = Named(owns[0].store.array)
+        remark(stmt.span, "upward_recurrences", "the reverse sweep counts upward", why, array)
+        return self.summed(stmt, owns) if handed is None else self.turned(stmt, owns, handed)
 
     # whether a loop can be turned around
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -52,26 +52,19 @@ def hoist_checks(function: Function, _constants: frozenset[str] = frozenset()) -
     """The function with such checks before their loops; see the module."""
     if not any(isinstance(stmt, Raise) for stmt in walk(function.body)):
         return function
-    worker = _Checks(function)
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Checks(function).rewritten()
 
 
-class _Checks:
+class _Checks(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.iterations = Iterations(function)
-        self.fresh = Fresh(function.types)
         self.counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            # innermost loops first, so that a check rises as far as it can
-            new = map_blocks(stmt, self.block)
-            if isinstance(new, For) and new.step == Const(1) and new.slots is None:
-                out += self.risen(new)
-            else:
-                out.append(new)
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> Block:
+        # innermost loops first, so that a check rises as far as it can
+        new = map_blocks(stmt, self.block)
+        return self.risen(new) if isinstance(new, For) and new.step == Const(1) and new.slots is None else (new,)
 
     def risen(self, loop: For) -> Block:
         """What a loop's checks need, the checks, and the loop without them."""

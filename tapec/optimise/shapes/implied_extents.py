@@ -13,7 +13,7 @@ element of the array at or beyond the slice's end, or to the last element of the
 enough, or the program is wrong: Python raises an error for it, and so does what is generated, at once.  Only
 elements that are certain to be asked for count: those of the block itself, not of branches and loops in it, nor
 behind what the program may raise itself.
-What has a known extent can be written out and becomes numbers (`unrolling.py`, `scalars.py`).
+What has a known extent can be written out and becomes numbers (`unrolling.py`, `scalar_replacement.py`).
 """
 
 from __future__ import annotations

@@ -10,22 +10,18 @@
 
 Operands of a loop that may have to be broadcast are read like this.  They seldom have to, and LLVM does not run such a
 loop on vectors.  Done where all arrays of the loop are contiguous.
-
-The adjoint of a stencil gets the second version early: without steps, passes can tell which elements it adds to.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.scopes import Scopes
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
-    Block,
     Const,
     Expr,
     For,
@@ -48,38 +44,23 @@ _EITHER = (Const(1), Const(0))
 
 def with_unit_strides(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops; see the module."""
-    return _changed(function, _Unstepped(function))
+    return _Unstepped(function).rewritten()
 
 
-def stencils_with_unit_strides(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
-    """The function with such loops in place of those that add to several elements of an array."""
-    return _changed(function, _Stencils(function))
-
-
-def _changed(function: Function, worker: _Unstepped) -> Function:
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
-
-
-class _Unstepped:
+class _Unstepped(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.scopes: Scopes = facts(function).scopes
-        self.fresh = Fresh(function.types)
         self.readers: dict[str, list[int]] = {}
         for stmt in walk(function.body):
             for name in reads(stmt):
                 self.readers.setdefault(name, []).append(stmt.key)
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            steps = self.steps(stmt) if isinstance(stmt, For) else []
-            if isinstance(stmt, For) and steps:
-                out += self.either(stmt, steps)
-            elif isinstance(stmt, If) and self.has_both(stmt):
-                out.append(stmt)
-            else:
-                out.append(map_blocks(stmt, self.block))
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        steps = self.steps(stmt) if isinstance(stmt, For) else []
+        if isinstance(stmt, For) and steps:
+            return self.either(stmt, steps)
+        return [stmt if isinstance(stmt, If) and self.has_both(stmt) else map_blocks(stmt, self.block)]
 
     def steps(self, loop: For) -> list[str]:
         """The factors of an innermost loop's variable that are 1 or 0."""
@@ -173,9 +154,3 @@ def _store(stmt: Store, values: dict[str, Expr]) -> Store:
     value = substitute(stmt.value, values)
     assert isinstance(value, Name | Const) and all(isinstance(sub, Name | Const) for sub in index)
     return replace(stmt, index=index, value=value)  # type: ignore[arg-type]
-
-
-class _Stencils(_Unstepped):
-    def steps(self, loop: For) -> list[str]:
-        added = Counter(stmt.array for stmt in loop.body if isinstance(stmt, Store) and stmt.accumulate)
-        return super().steps(loop) if any(count > 1 for count in added.values()) else []

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.vectors.strided_sums import sums
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Loop, Name, Op, Stmt, Store, map_blocks, walk
 from tapec.syntax.renaming import replaced
@@ -24,19 +24,14 @@ from tapec.syntax.types import INT64
 
 def hide_descent(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such rows; see the module."""
-    worker = _Rows(Fresh(function.types))
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Rows(function).rewritten()
 
 
-class _Rows:
-    def __init__(self, fresh: Fresh) -> None:
-        self.fresh = fresh
+class _Rows(Rewriter):
+    def statement(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        return (self.hidden(map_blocks(stmt, self.block)),)
 
-    def block(self, block: Block) -> Block:
-        return tuple(map(self.statement, block))
-
-    def statement(self, stmt: Stmt) -> Stmt:
-        stmt = map_blocks(stmt, self.block)
+    def hidden(self, stmt: Stmt) -> Stmt:
         if not isinstance(stmt, For) or stmt.step != Const(-1) or not self.sums_of_row(stmt.body, stmt.var):
             return stmt
         row = self.fresh("row", INT64)

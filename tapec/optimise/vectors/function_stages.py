@@ -51,9 +51,7 @@ from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
 
 def stage_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops cut into stages; see the module."""
-    worker = _Stages(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Stages(function).rewritten()
 
 
 @dataclass
@@ -161,7 +159,7 @@ class _Stages(LoopPass):
             calls = [s for s in body if isinstance(s, Assign) and _called(s)]
             yield from self.stage(plan, number, [s for s in body if s not in calls], calls, buffers)
             for call in calls:
-                yield self.function(plan.loop, call, buffers[call.target])
+                yield self.called(plan.loop, call, buffers[call.target])
 
     def kept(self, plan: _Plan) -> list[str]:
         """The names whose values go from one stage to a later one in a buffer."""
@@ -253,7 +251,7 @@ class _Stages(LoopPass):
                 kept.insert(0, stmt)
         return kept
 
-    def function(self, loop: For, call: Assign, buffer: str) -> For:
+    def called(self, loop: For, call: Assign, buffer: str) -> For:
         """The loop that calls a function for all elements of a buffer."""
         assert isinstance(call.value, Op)
         var, argument, result = self.fresh(loop.var, INT64), self.fresh("t", FLOAT64), self.fresh("t", FLOAT64)

@@ -14,36 +14,31 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.varying_extents import VaryingExtents
-from tapec.optimise.name_origins import Fresh
-from tapec.syntax.core import Assign, Block, Expr, Function, Name, Op, Stmt, map_blocks
+from tapec.optimise.rewriter import Rewriter
+from tapec.syntax.core import Assign, Expr, Function, Name, Op, Stmt, map_blocks
 
 _SIZED = (*ALLOCATIONS, "reshape", "view")
 
 
 def hide_sizes(function: Function) -> Function:
     """The function with arrays and slices of sizes that Numba knows nothing of, where they change."""
-    worker = _Hidden(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return _Hidden(function).rewritten()
 
 
-class _Hidden:
+class _Hidden(Rewriter):
     def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.rebound = VaryingExtents(function)
-        self.fresh = Fresh(function.types)
 
-    def block(self, block: Block) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            match stmt:
-                case Assign(value=Op(fn=fn, args=(first, *sizes))) if fn in _SIZED:
-                    # a subscript is no size
-                    kept = [fn == "view" and not isinstance(size, Op) for size in sizes]
-                    new = [s if keep else self.hidden(s, stmt, out) for s, keep in zip(sizes, kept, strict=True)]
-                    out.append(stmt if new == sizes else replace(stmt, value=Op(fn, (first, *new))))
-                case _:
-                    out.append(map_blocks(stmt, self.block))
-        return tuple(out)
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        match stmt:
+            case Assign(value=Op(fn=fn, args=(first, *sizes))) if fn in _SIZED:
+                # a subscript is no size
+                kept = [fn == "view" and not isinstance(size, Op) for size in sizes]
+                out: list[Stmt] = []
+                new = [s if keep else self.hidden(s, stmt, out) for s, keep in zip(sizes, kept, strict=True)]
+                return [*out, stmt if new == sizes else replace(stmt, value=Op(fn, (first, *new)))]
+        return [map_blocks(stmt, self.block)]
 
     def hidden(self, size: Expr, stmt: Assign, out: list[Stmt]) -> Expr:
         if isinstance(size, Op):

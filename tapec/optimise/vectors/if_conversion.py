@@ -1,20 +1,19 @@
 """Compute both sides of a branch where one loop can run on vectors then, and select.
 
-    for i in range(1, n):                         for i in range(1, n):
-        if v[i] > 0.0:                                a = v[i] * t[i]
-            u_bar[i - 1] += v[i] * t[i]               u_bar[i - 1] += a if v[i] > 0.0 else 0.0
-        else:                             ->          b = v[i] * t[i]
-            u_bar[i] += v[i] * t[i]                   u_bar[i] += 0.0 if v[i] > 0.0 else b
+    for i in range(n):                            for i in range(n):
+        if x[i] > 0.0:                                a = np.exp(-x[i])
+            y[i] = np.exp(-x[i])                      b = np.exp(x[i])
+        else:                              ->         y[i] = a if x[i] > 0.0 else b
+            y[i] = np.exp(x[i])
 
-A branch that goes now this way, now that way costs more than a few operations, and stores in branches keep what a
-stencil's adjoint scatters from being gathered (`distribute`).  A zero that is added changes at most the sign of a zero.
+LLVM would not compute the functions on vectors in a branch.  Where a side only adds to an element, the other one adds
+zero, which changes at most the sign of a zero.
 
-For innermost loops whose iterations may run in any order, along rows.  The sides of a branch may hold few operations,
-such as raise nothing, and loads of elements that the arrays have for certain; they add to elements of arrays, or both
-set the same one, or add to a variable.
+For innermost loops whose iterations may run in any order, along rows.  The sides of a branch may hold few operations
+and calls, such as raise nothing, loads of elements that the arrays have for certain, and divisions by what is positive
+for certain; they add to elements of arrays, or both set the same one, or add to a variable.
 
-Late, with functions in vectors (`select_functions`), sides may call elementary functions, too, which LLVM would not
-compute on vectors in a branch; and divide by what is positive for certain.
+Branches without functions stay: where the same side is taken again and again, both sides take twice as long.
 
 Expects one name per value, as `number_values` leaves it.
 """
@@ -63,20 +62,11 @@ _FUNCTIONS = frozenset(
 )
 
 
-def select_values(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
-    """The function with such branches gone; see the module."""
-    if not any(isinstance(stmt, If) for loop in walk(function.body) if isinstance(loop, For) for stmt in loop.body):
-        return function
-    worker = _Selected(function)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
-
-
 def select_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function without branches that call elementary functions, in loops; see the module."""
     if not any(isinstance(stmt, If) and any(map(calls_functions, walk((stmt,)))) for stmt in walk(function.body)):
         return function
-    worker = _Selected(function, functions=True)
+    worker = _Selected(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -109,9 +99,8 @@ class _Refused(Exception):
 
 
 class _Selected(SliceFacts):
-    def __init__(self, function: Function, functions: bool = False) -> None:
+    def __init__(self, function: Function) -> None:
         super().__init__(function)
-        self.functions = functions
         self.iterations = Iterations(function)
         # by name: what sets or reads it
         self.uses: dict[str, list[Stmt]] = {}
@@ -133,17 +122,13 @@ class _Selected(SliceFacts):
         yield changed
 
     def is_wanted(self, loop: For) -> bool:
-        """Whether a loop could run on vectors without its branches, in which it stores."""
+        """Whether a loop could run on vectors without its branches, in which it calls a few functions."""
         inner = list(walk(loop.body))
         if loop.parallel or loop.slots is not None or any(isinstance(stmt, For | Loop) for stmt in inner):
             return False
         branches = [stmt for stmt in loop.body if isinstance(stmt, If)]
-        if self.functions:
-            calls = sum(map(calls_functions, walk(branches)))
-            worth = 0 < calls <= costs.SELECTED_CALLS
-        else:
-            worth = any(isinstance(stmt, Store) for stmt in walk(branches))
-        if not worth or not self.iterations.is_parallel(loop):
+        calls = sum(map(calls_functions, walk(branches)))
+        if not 0 < calls <= costs.SELECTED_CALLS or not self.iterations.is_parallel(loop):
             return False
         return all(self.along_row(access.index, loop) for access in self.iterations.accesses(loop.body))
 
@@ -271,7 +256,7 @@ class _Selected(SliceFacts):
                         raise _Refused
                     out.sums |= inner.sums
                 case Assign(target=target, value=Op(fn="+", args=(Name(id=name), Name() | Const() as value))) if (
-                    self.functions and target == name and target not in out.sums and self.type_of(value) == FLOAT64
+                    target == name and target not in out.sums and self.type_of(value) == FLOAT64
                 ):
                     out.sums[name] = value
                 case Assign(target=target, value=Name() | Const() as value) if self.scopes.merged(target):
@@ -324,14 +309,11 @@ class _Selected(SliceFacts):
         if value.fn == "load":
             array, *index = value.args
             return isinstance(array, Name) and self.has(array.id, tuple(index))
-        if self.functions and value.fn in _FUNCTIONS:
+        if value.fn in _FUNCTIONS:
             return all(self.type_of(arg) == FLOAT64 for arg in value.args if isinstance(arg, Name | Const))
         if value.fn == "/":
             divisor = value.args[1]
-            if self.functions:
-                return self.type_of(divisor) == FLOAT64 and self.is_positive(divisor)
-            # by zero it is inf or nan, and not selected
-            return isinstance(divisor, Name) and self.type_of(divisor) == FLOAT64
+            return self.type_of(divisor) == FLOAT64 and self.is_positive(divisor)
         return value.fn in _CHEAP and not any(isinstance(arg, Op) for arg in value.args)
 
     def is_positive(self, number: Expr, or_zero: bool = False) -> bool:

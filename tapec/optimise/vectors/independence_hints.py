@@ -24,6 +24,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Access, Iterations
 from tapec.optimise import costs
+from tapec.optimise.vectors.lane_gain import is_short
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -63,7 +64,7 @@ class _Independent:
         if not isinstance(stmt, For) or any(isinstance(inner, For | Loop) for inner in walk(stmt.body)):
             inside = costs.OWN_COMPARISONS_AGAIN if isinstance(stmt, For | Loop) else few
             return map_blocks(stmt, lambda block: self.block(block, inside))
-        if stmt.parallel or stmt.slots is not None or _is_short(stmt) or not self.iterations.free_of_effects(stmt.body):
+        if stmt.parallel or stmt.slots is not None or is_short(stmt) or not self.iterations.free_of_effects(stmt.body):
             return stmt
         if any(is_memory(self.iterations.types.get(name)) for inner in walk(stmt.body) for name in writes(inner)):
             return stmt
@@ -195,12 +196,6 @@ class _Independent:
 
 def _leading(access: Access) -> tuple[Expr, ...]:
     return (access.index or ())[:-1]
-
-
-def _is_short(loop: For) -> bool:
-    """Whether a loop makes so few iterations that LLVM had better write them out."""
-    counted = literal_range(loop)
-    return counted is not None and len(counted) < costs.SHORT_LOOP
 
 
 def comparisons(groups: list[list[Access]], loop: For, iterations: Iterations) -> int:

@@ -82,7 +82,7 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
             return False
         copying += waits
         bounds = loop.start, loop.stop
-        if waits or _bounds_differ(lanes, loop) or _is_short(loop):
+        if waits or _bounds_differ(lanes, loop) or is_short(loop):
             slow = True
         elif literal_range(loop) is not None and not _strides(lanes, loop, accesses):
             # whole vectors, as of a Jacobian's directions
@@ -169,7 +169,7 @@ def _bounds_differ(lanes: Lanes, loop: For) -> bool:
     return any(name in inside for bound in (loop.start, loop.stop) for name in names_in(bound))
 
 
-def _is_short(loop: For) -> bool:
+def is_short(loop: For) -> bool:
     """Whether a loop is known to make too few iterations for vectors."""
     counted = literal_range(loop)
     return counted is not None and len(counted) < costs.SHORT_LOOP

@@ -51,11 +51,9 @@ def precompute_functions(function: Function, constants: frozenset[str] = frozens
     if not any(map(calls_functions, walk(function.body))):
         return function
     worker = _Ahead(function)
-    body = worker.block(function.body)
-    if not worker.any:
-        return function
+    made = worker.rewritten()
     # what only the functions have read
-    return drop_dead_code(replace(function, body=body, types=worker.fresh.types), constants)
+    return drop_dead_code(made, constants) if worker.any else function
 
 
 class _Ahead(LoopPass):

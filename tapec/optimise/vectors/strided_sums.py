@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.optimise import costs
-from tapec.optimise.name_origins import Fresh
+from tapec.optimise.rewriter import Rewriter
 from tapec.optimise.vector_operations import operation_cost
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -51,19 +51,14 @@ from tapec.syntax.types import INT64, Type
 
 def keep_scalar_sums(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops kept from vectors; see the module."""
-    worker = _Strided(Fresh(function.types))
-    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+    return _Strided(function).rewritten()
 
 
-class _Strided:
-    def __init__(self, fresh: Fresh) -> None:
-        self.fresh = fresh
+class _Strided(Rewriter):
+    def statement(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        return (self.hidden(map_blocks(stmt, self.block)),)
 
-    def block(self, block: Block) -> Block:
-        return tuple(map(self.statement, block))
-
-    def statement(self, stmt: Stmt) -> Stmt:
-        stmt = map_blocks(stmt, self.block)
+    def hidden(self, stmt: Stmt) -> Stmt:
         if not isinstance(stmt, For):
             return stmt
         if not self.gathers(stmt):

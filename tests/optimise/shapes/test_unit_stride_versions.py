@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.shapes.unit_stride_versions import stencils_with_unit_strides, with_unit_strides
-from tests.optimise.reading import check, read
+from tapec.optimise.shapes.unit_stride_versions import with_unit_strides
+from tests.optimise.reading import check
 from tests.oracles import clone, interpreted
 
 
@@ -63,16 +63,6 @@ def f(a, n, k, c):
     return n
 """
     check(with_unit_strides, text, text)
-
-
-@pytest.mark.parametrize("times", [1, 2])
-def test_loops_that_add_to_neighbours_get_it_early(times: int):
-    lines = ["j = 1 if c else 0", "for i in range(n):", "    i_1 = i * j", "    t = a[i]", "    a_1[i_1] += t"]
-    lines += ["    a_1[i] += t"] * (times - 1)
-    text = "def f(a, a_1, n, c):\n    " + "\n    ".join([*lines, "return n"])
-    function = read(text)
-    assert (stencils_with_unit_strides(function) == function) == (times == 1)
-    assert with_unit_strides(function) != function
 
 
 def smoothed(u, w):
