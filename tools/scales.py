@@ -30,16 +30,11 @@ APART = {
     "np.isclose(v, p)*v": "what is close depends on the scale",
     "np.allclose(v, p)*v": "what is close depends on the scale",
     "np.polydiv(v, p[:2])[1]": "small remainders are trimmed",
-    "np.histogram(v, weights=p)[0]": "running sums of the weights round",
     "np.cov(m, aweights=v[:4])": "the covariance itself underflows",
-    "np.linalg.lstsq(m.T, v[:4])[0]": "the tangent of the pseudo-inverse is out of range",
-    "np.linalg.lstsq(m, v[:3], rcond=1e-10)[0]": "the tangent of the pseudo-inverse is out of range",
-    "sl.lstsq(m.T, v[:4])[0]": "the tangent of the pseudo-inverse is out of range",
     "sl.solve_sylvester(s, s, s)": "the derivative is zero but for rounding",
 }
-# where an adjoint or a result on the way is out of range, as written in the row or by SciPy
-APART |= {row: "products on the way are out of range" for row in rows() if "s @ s.T" in row or "simpson" in row}
-APART |= {row: "products on the way are out of range" for row in rows() if "np.gradient" in row and "cumsum" in row}
+APART |= {row: "the adjoint of the product in the row is out of range" for row in rows() if "(s @ s.T" in row}
+APART |= {row: "the area itself underflows" for row in rows() if "simpson" in row and "cumsum" in row}
 
 EXPONENTS = {
     np.float64: (-1066, -1040, -1022, -800, -600, -539, -520, -350, -100, 0, 100, 350, 520, 539, 600, 800, 1015),

@@ -102,8 +102,10 @@ def _is_sum_of_squares(value: Expr, known: set[str]) -> bool:
     match value:
         case Name(id=name):
             return name in known
-        case Const(value=float(number)):
-            return number == 0.0
+        case Const(value=float() | int() as number):
+            return number == 0
+        case Op(fn="cast.float64" | "cast.float32", args=(first,)):
+            return within(first)
         case Op(fn="*", args=(Name() as first, second)) if first == second:
             return True
         case Op(fn="**", args=(Name(), Const(value=2 | 2.0))) | Op(fn="np.square"):

@@ -30,7 +30,7 @@ def _length(a, before, inner, after):
     if size > 0:
         length = np.sqrt(size) / scale
         # second derivatives need the square of the scale: what has none is added, so that they are no finite numbers
-        return length if near else length + known(size - size, size) ** 1.5
+        return length if near else length + known(size - size, size) ** a.dtype.type(1.5)
     # at 0 the square root has no derivative; 0 is the middle of what the norm may have there; there is no second one
     return np.sqrt(known(total, size))
 
@@ -104,7 +104,7 @@ def _root_of_tiny_powers(a, before, inner, after, order):
         weight = np.power(sizes[place] / unit / root, power - kind(1)) if order < 1 or root > 0 else kind(0)
         total += np.abs(a[before + k + after]) * weight
     # the weights have no derivatives: something without a second one is added, so that they are no finite numbers
-    return known(length, total + known(length - length, total) ** 1.5)
+    return known(length, total + known(length - length, total) ** kind(1.5))
 
 
 def _absolute_sum(a, before, inner, after):
@@ -131,7 +131,8 @@ def _vector_norm(x, ord, axis, keepdims):
 def _largest_singular_value(x):
     """The square root of the largest eigenvalue of the smaller product with itself."""
     if np.max(stop_gradient(np.abs(x))) == 0 if x.size > 0 else True:
-        return x.dtype.type(0)
+        # the derivative is 0, as that of all norms is there, and there is no second one
+        return _length(x, (), x.shape, ())
     # squares of what is next to 1 are in the range of the type
     scale = scale_of(x, (), x.shape, ())
     x = x * scale

@@ -217,12 +217,13 @@ def _slopes(values, x, edge_order):
     if x.size != n:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     h = x[1:] - x[: n - 1]
+    # products of distances, and their squares, may be out of range
     one = h[: n - 2]
     two = h[1:]
     out[..., 1 : n - 1] = (
-        -two / (one * (one + two)) * values[..., : n - 2]
-        + (two - one) / (one * two) * values[..., 1 : n - 1]
-        + one / (two * (one + two)) * values[..., 2:]
+        (two - one) / one * (values[..., 1 : n - 1] / two)
+        - two / one * (values[..., : n - 2] / (one + two))
+        + one / two * (values[..., 2:] / (one + two))
     )
     if edge_order == 1:
         out[..., 0] = (values[..., 1] - values[..., 0]) / h[0]
@@ -230,12 +231,12 @@ def _slopes(values, x, edge_order):
     else:
         a = h[0]
         b = h[1]
-        first = -(2.0 * a + b) / (a * (a + b)) * values[..., 0] + (a + b) / (a * b) * values[..., 1]
-        out[..., 0] = first - a / (b * (a + b)) * values[..., 2]
+        first = (a + b) / b * (values[..., 1] / a) - (2.0 * a + b) / (a + b) * (values[..., 0] / a)
+        out[..., 0] = first - a / (a + b) * (values[..., 2] / b)
         a = h[n - 3]
         b = h[n - 2]
-        last = b / (a * (a + b)) * values[..., n - 3] - (b + a) / (a * b) * values[..., n - 2]
-        out[..., n - 1] = last + (2.0 * b + a) / (b * (a + b)) * values[..., n - 1]
+        last = b / (a + b) * (values[..., n - 3] / a) - (a + b) / a * (values[..., n - 2] / b)
+        out[..., n - 1] = last + (2.0 * b + a) / (a + b) * (values[..., n - 1] / b)
     return out
 
 

@@ -66,7 +66,8 @@ def _freedom(a, axis, ddof, where, correction, keepdims):
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    return (_count(a, axis) if where is None else _chosen_count(a, axis, where, keepdims)) - ddof
+    count = _count(a, axis) if where is None else _chosen_count(a, axis, where, keepdims)
+    return count if isinstance(ddof, int) and ddof == 0 else np.maximum(count - ddof, 0)
 
 
 def var(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
@@ -82,10 +83,10 @@ def var(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=No
 def _root_out_of_range(square, gaps, before, inner, after, freedom):
     """The root of the mean square of a lane's deviations, where that square is out of range."""
     scale = scale_of(gaps, before, inner, after)
-    length = stop_gradient(np.sqrt(scaled_squares(gaps, scale, before, inner, after) / freedom) / scale)
+    kind = gaps.dtype.type
+    length = stop_gradient(np.sqrt(scaled_squares(gaps, scale, before, inner, after) / kind(freedom)) / scale)
     # second derivatives need the square of the length: what has none is added, so that they are no finite numbers
-    half = gaps.dtype.type(0.5)
-    return known(length, half * square / length + known(length - length, square) ** 1.5)
+    return known(length, kind(0.5) * square / length + known(length - length, square) ** kind(1.5))
 
 
 def std(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):

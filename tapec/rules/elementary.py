@@ -66,14 +66,18 @@ EXPONENTIAL = table(
     rule("log1p(x)", "dx / (1 + x)", also="math.log1p"),
     rule(
         "logaddexp(x, z)",
-        "(1 / (1 + exp(z - x)) if isfinite(y) else (0.5 if x == z else (1 if x > z else 0))) * dx"
-        " + (1 / (1 + exp(x - z)) if isfinite(y) else (0.5 if x == z else (1 if z > x else 0))) * dz",
+        "((1 / (1 + exp(z - x)) if x > z else exp(x - z) / (1 + exp(x - z))) if isfinite(y)"
+        " else (0.5 if x == z else (1 if x > z else 0))) * dx"
+        " + ((1 / (1 + exp(x - z)) if z > x else exp(z - x) / (1 + exp(z - x))) if isfinite(y)"
+        " else (0.5 if x == z else (1 if z > x else 0))) * dz",
         note="where the result is infinite, the derivative of the larger operand is 1; two equal infinities share it",
     ),
     rule(
         "logaddexp2(x, z)",
-        "(1 / (1 + exp2(z - x)) if isfinite(y) else (0.5 if x == z else (1 if x > z else 0))) * dx"
-        " + (1 / (1 + exp2(x - z)) if isfinite(y) else (0.5 if x == z else (1 if z > x else 0))) * dz",
+        "((1 / (1 + exp2(z - x)) if x > z else exp2(x - z) / (1 + exp2(x - z))) if isfinite(y)"
+        " else (0.5 if x == z else (1 if x > z else 0))) * dx"
+        " + ((1 / (1 + exp2(x - z)) if z > x else exp2(z - x) / (1 + exp2(z - x))) if isfinite(y)"
+        " else (0.5 if x == z else (1 if z > x else 0))) * dz",
         note="where the result is infinite, the derivative of the larger operand is 1; two equal infinities share it",
     ),
 )

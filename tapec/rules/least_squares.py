@@ -6,6 +6,7 @@ import numpy as np
 
 import tapec_runtime
 from tapec.rules.arrays_common import float_type
+from tapec.rules.arrays_norms import unit_of
 
 
 def pinv(a, rcond=None, hermitian=False, *, rtol=None):
@@ -34,7 +35,9 @@ def lstsq(a, b, rcond=None):
     kind = float_type(matrix.dtype)
     rows, columns = matrix.shape
     least = np.finfo(kind).eps * max(rows, columns) if rcond is None else float(rcond)
-    found = np.dot(tapec_runtime.pseudo_inverse(matrix, max(least, 0.0)), right)
+    # the derivative of the pseudo-inverse has the square of its range
+    unit = unit_of(matrix) if matrix.dtype.kind == "f" else 1
+    found = np.dot(tapec_runtime.pseudo_inverse(matrix / unit, max(least, 0.0)), right / unit)
     _, s, _ = tapec_runtime.thin_svd(matrix)
     rank = 0
     for k in range(s.size):

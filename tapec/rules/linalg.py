@@ -354,7 +354,7 @@ def pinv_adjoint(y, a, y_bar, a_bar):
 
 _GILES = "Giles 2008, section 2"
 _FACTORS = "for systems: its tangent and adjoint are those of the matrix"
-_EQUAL = "vectors of equal values have no derivative: it is inf or nan there"
+_EQUAL = "vectors of values that are equal to rounding have no derivative: it is nan there"
 _LOWER = "reads the lower triangle alone, as NumPy and Numba do: the derivative belongs to those elements"
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -386,7 +386,7 @@ PRIMITIVES: dict[str, Primitive] = {
             ("a",),
             eigh_tangent,
             eigh_adjoint,
-            _LOWER + "; vectors of equal eigenvalues have no derivative: it is inf or nan there",
+            _LOWER + "; vectors of eigenvalues that are equal to rounding have no derivative: it is nan there",
             "Giles 2008, section 3.1",
         ),
         Primitive(

@@ -195,10 +195,10 @@ SCIPY_SPECIAL = table(
     _row("expit(x)", "y*expit(-x)*dx"),
     _row("log_expit(x)", "expit(-x)*dx"),
     _row("logit(x)", "dx/(x*(1 - x))"),
-    _row("xlogy(x, z)", "log(z)*dx + x/(TINY if z == 0 else z)*dz", note="by z it is 0 where both are 0"),
+    _row("xlogy(x, z)", "log(z)*dx + (0 if x == 0 and z == 0 else x/z)*dz", note="by z it is 0 where both are 0"),
     _row(
         "xlog1py(x, z)",
-        "log1p(z)*dx + x/(TINY if 1 + z == 0 else 1 + z)*dz",
+        "log1p(z)*dx + (0 if x == 0 and 1 + z == 0 else x/(1 + z))*dz",
         note="by z it is 0 where x is 0 and z is -1",
     ),
     _row("entr(x)", "-(log(x) + 1)*dx"),

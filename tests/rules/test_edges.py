@@ -287,25 +287,6 @@ def test_an_angle_at_the_origin_that_nobody_uses():
     assert np.array_equal(tapec.grad(f)(np.array([0.0, 1.0])), [0.0, 0.0])
 
 
-@pytest.mark.slow
-@pytest.mark.generated
-def test_kinks_that_cancel():
-    zero = np.zeros(2)
-    twice = 2.0 * np.eye(2)
-    assert np.array_equal(tapec.hessian(lambda x: np.linalg.norm(x) ** 2)(zero), twice)
-    assert np.array_equal(tapec.hessian(lambda x: np.sqrt(np.sum(x * x)) ** 2)(zero), twice)
-    assert np.array_equal(tapec.hessian(lambda x: np.std(x) ** 2)(zero), [[0.5, -0.5], [-0.5, 0.5]])
-    assert np.array_equal(tapec.grad(lambda x: np.linalg.norm(x))(zero), zero)
-    found = tapec.hessian(lambda x: np.linalg.norm(x, 3) ** 3)(zero)
-    assert (np.isnan(found) | (found == 0.0)).all()
-    # there is none
-    assert np.isnan(tapec.hessian(lambda x: np.linalg.norm(x))(zero)).all()
-    # there would be one, of rows it is not found
-    rows = lambda x: np.sum(np.linalg.norm(x.reshape(2, 1), axis=1) ** 2)  # noqa: E731
-    assert np.isnan(tapec.hessian(rows)(zero)).any()
-    assert np.isnan(tapec.hessian(lambda x: np.linalg.norm(x) ** 2, opt_level=0)(zero)).all()
-
-
 def exponential(a):
     w, v = np.linalg.eigh(a)
     return ((v * np.exp(w)) @ v.T)[0, 1]

@@ -7,14 +7,27 @@
     r = np.sqrt(t)            ->        s = t
     s = r ** 2
 
+    r = np.abs(x)             ->        s = x * x
+    s = r ** 4                          s = s * s
+
+    r = np.cbrt(x)            ->        s = x
+    s = r ** 3
+
 `abs(z) ** 2` of a complex number is such a square, and so are those of a norm and of a standard deviation: what is
-under their roots is never negative.  The root costs more than the rest, does not vectorise, and has a derivative that
-divides by it: at 0 there is none, where the square has one.
+under their roots is never negative.  Of another number the square is nan where that is negative:
+
+    r = np.sqrt(x)            ->        s = x if x >= 0 else r
+    s = r ** 2
+
+An array that holds roots has another one beside it, of what is under them, from which the squares of its elements are.
+
+The root costs more than the rest, does not vectorise, and has a derivative that divides by it: at 0 there is none, or
+an infinite one, where the power has one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tapec.optimise.name_origins import Fresh
@@ -23,6 +36,7 @@ from tapec.syntax.core import (
     Atom,
     Block,
     Const,
+    Expr,
     Function,
     If,
     Name,
@@ -34,49 +48,67 @@ from tapec.syntax.core import (
     walk,
     written_in,
 )
-from tapec.syntax.types import FLOAT64
+from tapec.syntax.types import BOOL
 
-_LENGTHS = frozenset({"np.hypot", "math.hypot"})
+_LENGTHS = frozenset({"np.hypot", "math.hypot", "abs", "np.abs"})
 _ROOTS = frozenset({"np.sqrt", "math.sqrt"})
+_CUBE_ROOTS = frozenset({"np.cbrt"})
+_FRESH = frozenset({"empty", "zeros"})
 
 
 def square_norms(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with squares in place of squared roots; see the module."""
     stmts = list(walk(function.body))
-    roots = any(isinstance(s, Assign) and isinstance(s.value, Op) and s.value.fn in _LENGTHS | _ROOTS for s in stmts)
-    if not roots or not any(map(_squared, stmts)):
+    if not any(map(_is_root, stmts)) or not any(map(_power, stmts)):
         return function
     worker = _Squares(function)
+    # where the roots are that arrays hold
+    worker.block(function.body)
+    worker = _Squares(function, worker.roots & worker.squared)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Squares:
-    def __init__(self, function: Function) -> None:
+    """The rewriting of a function.
+
+    held  arrays that hold roots, for each of which there shall be one of what is under them
+    """
+
+    def __init__(self, function: Function, held: Iterable[str] = ()) -> None:
         self.fresh = Fresh(function.types)
         self.defs: dict[str, list[Stmt]] = {param: [] for param in function.params}
         # arrays that are read and written element by element alone, and what is written
         self.stored: dict[str, list[Atom]] = {}
+        powers = {name for name, _ in filter(None, map(_power, walk(function.body)))}
+        self.squared: set[str] = set()
         other = set(function.params)
         for stmt in walk(function.body):
             if isinstance(stmt, Assign):
                 self.defs.setdefault(stmt.target, []).append(stmt)
             if isinstance(stmt, Store):
                 self.stored.setdefault(stmt.array, []).append(stmt.value)
+                other |= {stmt.array} if stmt.accumulate else set()
             elif not (isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ("load", "dim")):
                 other.update(reads(stmt))
+            elif stmt.value.fn == "load" and stmt.target in powers:
+                self.squared.update(_names(stmt.value))
         self.stored = {name: values for name, values in self.stored.items() if name not in other}
+        self.roots: set[str] = set()
+        self.under = {name: self.fresh("squares", function.types[name]) for name in sorted(held)}
 
     def block(self, block: Block) -> Block:
-        """A block in which squares of lengths that it computes itself, from what has not changed since, are sums."""
+        """A block in which powers of roots that it computes itself, from what has not changed since, have none."""
         known: dict[str, Op] = {}
         out: list[Stmt] = []
         for stmt in block:
-            root = known.get(_squared(stmt))
-            if isinstance(stmt, Assign) and root is not None and self.fresh.types[stmt.target] == FLOAT64:
-                out += self.square(stmt, root)
+            name, power = _power(stmt) or ("", 0)
+            root = known.get(name)
+            if isinstance(stmt, Assign) and root is not None and self.is_whole(stmt, root, power):
+                out += self.without_root(stmt, name, power, known)
             else:
                 out.append(map_blocks(stmt, self.block))
+            out += self.beside(stmt, known)
             changed = written_in((stmt,))
             known = {name: root for name, root in known.items() if not changed & {name, *_names(root)}}
             found = self.root(stmt)
@@ -84,13 +116,37 @@ class _Squares:
                 known[found[0]] = found[1]
         return tuple(out)
 
+    def is_whole(self, stmt: Assign, root: Op, power: int) -> bool:
+        """Whether a power of a root is a whole power of what is under it, and all of this is of one type."""
+        types = self.fresh.types
+        operands = [types[name] for name in _names(root)] if root.fn != "load" else []
+        alike = all(kind == types[stmt.target] for kind in operands)
+        return alike and power % (3 if root.fn in _CUBE_ROOTS else 2) == 0
+
+    def beside(self, stmt: Stmt, known: dict[str, Op]) -> Iterator[Stmt]:
+        """What an array of roots gets beside it, where a statement makes or fills it."""
+        match stmt:
+            case Assign(target=target, value=Op() as value, span=span) if target in self.under:
+                yield Assign(self.under[target], value, span)
+            case Store(array=array, index=index, value=Name(id=name), span=span) if name in known:
+                root = known[name]
+                lone = len(self.stored.get(array, ())) == 1 and root.fn != "load" and root.fn not in _CUBE_ROOTS
+                made = self.alone(Name(array))
+                if lone and made is not None and made.fn in _FRESH:
+                    self.roots.add(array)
+                if array in self.under:
+                    square = self.fresh("square", self.fresh.types[name])
+                    made_of = Assign(square, Op("*", (Name(name), Name(name))), span)
+                    yield from self.without_root(made_of, name, 2, known)
+                    yield Store(self.under[array], index, Name(square), span=span)
+
     def root(self, stmt: Stmt) -> tuple[str, Op] | None:
         """The name for which a statement computes a length or a root, and that."""
         match stmt:
-            case Assign(target=target, value=Op(fn=fn) as value) if fn in _LENGTHS:
+            case Assign(target=target, value=Op(fn="load", args=(Name(id=array), *_)) as value) if array in self.under:
                 return target, value
-            case Assign(target=target, value=Op(fn=fn, args=(Name(id=under),)) as value) if fn in _ROOTS:
-                return (target, value) if self.nonnegative(under) else None
+            case Assign(target=target, value=Op() as value) if _is_root(stmt):
+                return target, value
             case If(body=body, orelse=orelse) if body and orelse:
                 return self.norm(body[-1], orelse[-1])
         return None
@@ -107,7 +163,7 @@ class _Squares:
             case _:
                 return None
         match self.alone(side):
-            case Op(fn=fn, args=(Name(id=under) as square,)) if fn in _ROOTS and self.nonnegative(under):
+            case Op(fn=fn, args=(Name() as square,)) if fn in _ROOTS:
                 if self.is_root(self.alone(way), square):
                     return target, Op("np.sqrt", (square,))
         match self.alone(way):
@@ -124,8 +180,14 @@ class _Squares:
                 match self.alone(slope):
                     case Op(fn="+", args=(quotient, _)):
                         match self.alone(quotient):
-                            case Op(fn="/", args=(half, by)) if by == length:
-                                return self.alone(half) == Op("*", (Const(0.5), square))
+                            case Op(fn="/", args=(product, by)) if by == length:
+                                return self.is_half(self.alone(product), square)
+        return False
+
+    def is_half(self, value: Op | None, square: Name) -> bool:
+        match value:
+            case Op(fn="*", args=(half, by)) if by == square:
+                return half == Const(0.5) or self.alone(half) == Op("cast.float32", (Const(0.5),))
         return False
 
     def alone(self, atom: object) -> Op | None:
@@ -147,7 +209,8 @@ class _Squares:
     def never_negative(self, value: object, assumed: frozenset[str]) -> bool:
         match value:
             case Const(value=int() | float() as number):
-                return number >= 0
+                # nan is no negative number
+                return not number < 0
             case Name(id=name):
                 return self.nonnegative(name, assumed)
             case Op(fn="load", args=(Name(id=array), *_)):
@@ -156,36 +219,76 @@ class _Squares:
                 return made and all(self.never_negative(one, assumed) for one in self.stored.get(array, (Const(-1),)))
             case Op(fn="*", args=(first, second)) if first == second:
                 return True
-            case Op(fn="**" | "np.power", args=(_, Const(value=2 | 2.0))):
+            case Op(fn="**" | "np.power", args=(_, Const(value=2 | 2.0 | 0.5))):
                 return True
             case Op(fn="np.square" | "abs" | "np.abs" | "dim"):
                 return True
-            case Op(fn="+" | "*" | "/" | "cast.float64", args=args):
+            case Op(fn="+" | "*" | "/" | "cast.float64" | "cast.float32" | "min" | "known", args=args):
                 return all(self.never_negative(arg, assumed) for arg in args)
+            case Op(fn="max" | "np.maximum", args=args):
+                return any(self.never_negative(arg, assumed) for arg in args)
         return False
 
-    def square(self, stmt: Assign, root: Op) -> Iterator[Stmt]:
-        if root.fn in _ROOTS:
-            yield replace(stmt, value=root.args[0])
-            return
-        squares = []
-        for arg in root.args:
-            name = self.fresh("t", FLOAT64)
-            squares.append(Name(name))
-            yield Assign(name, Op("*", (arg, arg)), stmt.span)
-        yield replace(stmt, value=Op("+", tuple(squares)))
+    def without_root(self, stmt: Assign, name: str, power: int, known: dict[str, Op]) -> Iterator[Stmt]:
+        """A power of a root that has a name, made from what is under it."""
+        root = known[name]
+        if root.fn in _CUBE_ROOTS:
+            yield from self.raised(stmt, root.args[0], power // 3)
+        elif root.fn == "load":
+            array, *index = root.args
+            assert isinstance(array, Name)
+            element = Op("load", (Name(self.under[array.id]), *index))
+            yield from self.raised(stmt, element, power // 2)
+        elif len(root.args) == 1 and root.fn in _LENGTHS:
+            yield from self.raised(stmt, Op("*", root.args * 2), power // 2)
+        elif root.fn in _LENGTHS:
+            squares = []
+            for arg in root.args:
+                square = Assign(self.fresh("t", self.fresh.types[stmt.target]), Op("*", (arg, arg)), stmt.span)
+                if isinstance(arg, Name) and arg.id in known and self.is_whole(square, known[arg.id], 2):
+                    yield from self.without_root(square, arg.id, 2, known)
+                else:
+                    yield square
+                squares.append(Name(square.target))
+            yield from self.raised(stmt, Op("+", tuple(squares)), power // 2)
+        elif self.never_negative(root.args[0], frozenset()):
+            yield from self.raised(stmt, root.args[0], power // 2)
+        else:
+            test = self.fresh("c", BOOL)
+            yield Assign(test, Op(">=", (root.args[0], Const(0))), stmt.span)
+            yield from self.raised(stmt, Op("ifelse", (Name(test), root.args[0], Name(name))), power // 2)
+
+    def raised(self, stmt: Assign, base: Expr, power: int) -> Iterator[Stmt]:
+        """A statement that assigns a power instead."""
+        if power > 1:
+            if isinstance(base, Op):
+                name = self.fresh("t", self.fresh.types[stmt.target])
+                yield Assign(name, base, stmt.span)
+                base = Name(name)
+            base = Op("*", (base, base)) if power == 2 else Op("**", (base, Const(power)))
+        yield replace(stmt, value=base)
 
 
-def _squared(stmt: Stmt) -> str:
-    """The name whose square a statement computes; empty for others."""
+def _is_root(stmt: Stmt) -> bool:
+    """Whether a statement computes a length or a root."""
     match stmt:
-        case Assign(value=Op(fn="**" | "np.power", args=(Name(id=name), Const(value=2 | 2.0)))):
-            return name
+        case Assign(value=Op(fn="**" | "np.power", args=(Name(), Const(value=0.5)))):
+            return True
+        case Assign(value=Op(fn=fn)):
+            return fn in _LENGTHS | _ROOTS | _CUBE_ROOTS
+    return False
+
+
+def _power(stmt: Stmt) -> tuple[str, int] | None:
+    """The name of which a statement computes a whole power, and which: 2, 3 or more."""
+    match stmt:
+        case Assign(value=Op(fn="**" | "np.power", args=(Name(id=name), Const(value=int() | float() as number)))):
+            return (name, int(number)) if number in range(2, 33) else None
         case Assign(value=Op(fn="np.square", args=(Name(id=name),))):
-            return name
+            return name, 2
         case Assign(value=Op(fn="*", args=(Name(id=name), Name(id=other)))) if name == other:
-            return name
-    return ""
+            return name, 2
+    return None
 
 
 def _names(root: Op) -> set[str]:

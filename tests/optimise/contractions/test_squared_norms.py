@@ -73,6 +73,111 @@ def test_other_powers_keep_their_root():
     check(square_norms, before=text, after=text)
 
 
+def test_powers_of_absolute_values_and_of_cube_roots():
+    check(
+        square_norms,
+        before="""
+        def f(x):
+            h = np.abs(x)
+            s = h ** 4
+            r = np.cbrt(x)
+            t = r ** 3
+            u = r ** 2
+            return s + t + u
+        """,
+        after="""
+        def f(x):
+            h = np.abs(x)
+            t_1 = x * x
+            s = t_1 * t_1
+            r = np.cbrt(x)
+            t = x
+            u = r ** 2
+            return s + t + u
+        """,
+    )
+
+
+def test_the_square_of_a_root_is_nan_where_the_root_is():
+    check(
+        square_norms,
+        before="""
+        def f(x):
+            r = np.sqrt(x)
+            s = r ** 2
+            return s
+        """,
+        after="""
+        def f(x):
+            r = np.sqrt(x)
+            c = x >= 0
+            s = x if c else r
+            return s
+        """,
+    )
+
+
+def test_the_length_of_a_length():
+    check(
+        square_norms,
+        before="""
+        def f(x, y, z):
+            h = np.hypot(x, y)
+            r = np.hypot(h, z)
+            s = r ** 2
+            return s
+        """,
+        after="""
+        def f(x, y, z):
+            h = np.hypot(x, y)
+            r = np.hypot(h, z)
+            t_1 = x * x
+            t_2 = y * y
+            t = t_1 + t_2
+            t_3 = z * z
+            s = t + t_3
+            return s
+        """,
+    )
+
+
+def test_an_array_of_roots_has_one_of_squares_beside_it():
+    check(
+        square_norms,
+        before="""
+        def f(a, n):
+            a_1 = np.empty(n)
+            for i in range(n):
+                x = a[i]
+                y = np.abs(x)
+                a_1[i] = y
+            s = 0.0
+            for j in range(n):
+                z = a_1[j]
+                u = z ** 2
+                s = s + u
+            return s
+        """,
+        after="""
+        def f(a, n):
+            a_1 = np.empty(n)
+            squares = np.empty(n)
+            for i in range(n):
+                x = a[i]
+                y = np.abs(x)
+                a_1[i] = y
+                square = x * x
+                squares[i] = square
+            s = 0.0
+            for j in range(n):
+                z = a_1[j]
+                u = squares[j]
+                s += u
+            return s
+        """,
+    )
+
+
 @pytest.mark.compiled
 def test_the_gradient_at_the_origin_is_zero():
     gradient = tapec.grad(lambda x, y: np.hypot(x, y) ** 2, (0, 1))
