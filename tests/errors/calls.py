@@ -315,6 +315,25 @@ def recursion_that_comes_back_to_other_types(x):
 
 
 @refused(VECTOR)
+def recursion_without_an_end(x):
+    def doubled(k):
+        return 2.0 * doubled(k - 1)
+
+    return doubled(3) if x[0] > 9.0 else x[0]
+
+
+@refused(VECTOR)
+def recursion_by_new_closures(x):
+    def make(scale):
+        def shrink(k):
+            return 1.0 if k < 1 else shrink(k - 2) + make(scale * 2.0)(k - 1)
+
+        return shrink
+
+    return make(1.0)(3) * x[0]
+
+
+@refused(VECTOR)
 def recursion_that_fills_a_list_around_it(x):
     found = [x[0]]
 

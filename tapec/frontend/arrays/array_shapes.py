@@ -48,7 +48,12 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = ev.materialise(args[0])
     if isinstance(owner, Tup | Lst):
         owner = as_array(ev, owner, node)
+    again = kwargs.get("copy", NONE)
+    if not is_none(again) and getattr(again, "constant", None) is not True:
+        ev.fail(UnsupportedSyntax, "`reshape` is taken with `copy=True` or `copy=None`", node)
     made = reshaped(ev, owner, dims, node)
+    if not is_none(again):
+        return copy(ev, made, None, node)
     return copy_of_view(ev, made, owner, "reshape") if perhaps_contiguous(owner) and not ev.frame.library else made
 
 
@@ -63,6 +68,8 @@ def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be reshaped", node)
     turned = reversed_axes(ev, owner)
     made = reshaped(ev, turned, tuple(reversed(dims)), node)
+    if not is_none(kwargs.get("copy", NONE)):
+        ev.fail(UnsupportedSyntax, "`reshape` by columns is taken without `copy`", node)
     made = ev.sym(copy_of_view(ev, made, owner, "reshape")) if perhaps_contiguous(turned) else made
     return reversed_axes(ev, made)
 
