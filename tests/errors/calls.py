@@ -234,6 +234,21 @@ def expanded_axis_of_the_run(x, k):
     return np.expand_dims(x, k)[0, 0, 0]
 
 
+@refused(MATRIX)
+def reshape_without_a_copy(x):
+    return x.reshape(12, copy=False)[0]
+
+
+@refused(MATRIX, "F")
+def order_of_the_run(x, order):
+    return np.asarray(x, order=order)[0, 0]
+
+
+@refused(MATRIX, True)
+def copy_or_not_of_the_run(x, again):
+    return x.astype(np.float64, copy=again)[0, 0]
+
+
 @refused(VECTOR)
 def inert_function_of_a_function(x):
     return x[np.argsort(len)[0]]
