@@ -8,6 +8,7 @@ import pytest
 import tapec
 from tapec.errors import UnsupportedSyntax
 from tests.oracles import check
+from tools.fuzz import memory
 from tools.fuzz.examination import load
 
 
@@ -111,3 +112,9 @@ def test_views_by_einsum_are_refused(text, module_of):
 
 def test_a_sum_by_einsum_is_an_array_of_its_own(module_of):
     check(module_of(PROGRAM.format("np.einsum('ij->i', y.reshape(2, 3))")).program, (X,))
+
+
+@pytest.mark.slow
+def test_random_programs_of_views_and_copies(tmp_path):
+    found = [memory.examine(seed, tmp_path) for seed in range(100, 110)]
+    assert found.count(memory.PASSED) >= 5
