@@ -248,18 +248,9 @@ def _in_rows(ev: Evaluator, value: Value, function: str, node: Any) -> Value:
 
 
 def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return _contiguous(ev, args, kwargs, "C", node)
-
-
-def asfortranarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return _contiguous(ev, args, kwargs, "F", node)
-
-
-def _contiguous(ev: Evaluator, args: Args, kwargs: Kwargs, order: str, node: Any) -> Value:
     given = argument(args, kwargs, 1, "dtype")
     kind = None if is_none(given) else dtype_of(ev, given, node)
-    function = "np.ascontiguousarray" if order == "C" else "np.asfortranarray"
-    return _converted(ev, ev.materialise(args[0]), kind, Static(order), function, node)
+    return _converted(ev, ev.materialise(args[0]), kind, Static("C"), "np.ascontiguousarray", node)
 
 
 def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -46,7 +46,7 @@ _NO_ELEMENTS = frozenset({"view", "transpose", "reshape", "permute", "dim", "str
 
 
 # functions that copy whatever is not contiguous
-_CONTIGUOUS = frozenset({"ravel", "astype", "np.asarray", "np.ascontiguousarray", "np.asfortranarray"})
+_CONTIGUOUS = frozenset({"ravel", "astype", "np.asarray", "np.ascontiguousarray"})
 
 
 def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part: bool = False) -> Value:
