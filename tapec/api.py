@@ -304,12 +304,16 @@ def program_of(
     wrt: Any,
     options: Options,
     listener: Listener | None = None,
+    apart: bool = True,
 ) -> Program:
-    """The program of a derivative of some kind for the types of core that the function's own arguments have."""
+    """The program of a derivative of some kind for the types of core that the function's own arguments have.
+
+    apart  whether its versions, if it has any, are functions by themselves
+    """
     from tapec.pipeline import build
 
     if kind not in COMPOSED:
-        return build(function, arguments, kind, wrt, options, listener=listener)
+        return build(function, arguments, kind, wrt, options, listener=listener, apart=apart)
     made = composed(function, kind, wrt)
     given = with_vector(function, kind, wrt, arguments)
     return build(made, given, "primal", (), options, listener=listener).named(made.__name__)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tapec.backend import printer
@@ -14,10 +16,10 @@ from tapec.backend.pairs import grouped
 from tapec.backend.program import Program
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.lower import Lowered
-from tapec.optimise import tidy
+from tapec.optimise import tidy, used
 from tapec.optimise.shapes.versions import OTHER_VERSION, Versions
 from tapec.options import Options
-from tapec.remarks import stage
+from tapec.remarks import heard_by, stage
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -64,10 +66,52 @@ def finish(
     if several is not None:
         several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
         several = replace(several, special=tuple(version.asked_of(partners) for version in several.special))
-    core = tidy(core, frozenset(taken).difference(core.params), options, several, shapes)
-    _check_depth(core.body)
-    whole = core
-    core, kernels = with_kernels(core) if options.fast else (core, ())
+    constants = frozenset(taken).difference(core.params)
+    text = partial(_text, returned=returned, structure=structure, labels=labels, taken_apart=taken_apart)
+
+    def program(core: Function, only: int | None, other: str = "") -> Program:
+        _check_depth(core.body)
+        printed, kernels = with_kernels(core) if options.fast else (core, ())
+        if other:
+            core, printed = (_handing_on(one, other, labels) for one in (core, printed))
+        elif only is None and any(_is_of_another_version(stmt) for stmt in walk(core.body)):
+            only = 0
+        source = text(printed, options)
+        return Program(
+            *(core.name, source, {**structure.namespace, **lowered.constants}, core, lowered, labels),
+            version=only,
+            prelude=kernels_text(kernels, options),
+            options=used(options, core),
+            kernels=tuple(kernel.name for kernel in kernels),
+        )
+
+    if several is not None and several.apart and (found := _apart(several, constants, options)) is not None:
+        made: list[Program] = []
+        for core in reversed(found):
+            made.append(program(core, None, made[-1].name if made else ""))
+        *others, first = made
+        return replace(first, versions=tuple(others[::-1]))
+    return program(tidy(core, constants, options, several, shapes), None if several is None else several.only)
+
+
+def _apart(several: Versions, constants: frozenset[str], options: Options) -> list[Function] | None:
+    """The versions as functions by themselves; None if one of them always raises, and returns nothing to hand on."""
+    several, found = several.named(), list[Function]()
+    for k, one in enumerate(several.programs):
+        with nullcontext() if k == 0 else heard_by(None):  # all remarks are on the first one
+            found.append(tidy(one, constants, options, replace(several, only=k)))
+    return found if all(isinstance(one.body[-1], Return) for one in found) else None
+
+
+def _text(
+    core: Function,
+    options: Options,
+    returned: Callable[[tuple[Expr, ...]], str],
+    structure: Boundary,
+    labels: tuple[str, ...],
+    taken_apart: Sequence[str],
+) -> str:
+    """The text of a function of core with the parameters that the user's has."""
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken
@@ -78,20 +122,24 @@ def finish(
         lines.append(f"    {printer.WIDE}")
     body = core.body[:-1] if ends else core.body
     if body:
-        lines += printer.statements(body, 1, options.quote)
+        lines += printer.statements(body, 1, options.quote, printer.read_once(core))
     if ends:
         lines.append(f"    return {result}")
-    text = "\n".join(lines) + "\n"
-    namespace = {**structure.namespace, **lowered.constants}
-    only = None if several is None else several.only
-    if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_VERSION for stmt in walk(core.body)):
-        only = 0
-    return Program(
-        *(core.name, text, namespace, whole, lowered, labels),
-        version=only,
-        prelude=kernels_text(kernels, options),
-        kernels=tuple(kernel.name for kernel in kernels),
-    )
+    return "\n".join(lines) + "\n"
+
+
+def _is_of_another_version(stmt: Stmt) -> bool:
+    return isinstance(stmt, Raise) and stmt.exception == OTHER_VERSION
+
+
+def _handing_on(core: Function, other: str, labels: tuple[str, ...]) -> Function:
+    """A version that returns what another function returns for arguments that are not for it."""
+    call = Return((Op(other, tuple(map(Name, labels))),))  # type: ignore[arg-type]
+
+    def handed(stmt: Stmt) -> Stmt:
+        return call if _is_of_another_version(stmt) else map_blocks(stmt, lambda block: tuple(map(handed, block)))
+
+    return replace(core, body=tuple(map(handed, core.body)))
 
 
 def _same_extents(block: Block, partners: dict[str, str]) -> Block:

@@ -54,6 +54,7 @@ class Asked:
     given  the arguments, if only the version that they need is to be made
     taken  the structures of the tangents, the cotangent or the vector that follow the arguments, if they are known
     lanes  how many directions a program for several has at once, if that is chosen
+    apart  whether versions are functions by themselves
     """
 
     lowered: Lowered
@@ -66,6 +67,7 @@ class Asked:
     given: tuple[Any, ...] | None
     taken: tuple[Any, ...]
     lanes: int | None = None
+    apart: bool = False
 
 
 class Derivation:
@@ -191,14 +193,17 @@ def _gradient(asked: Asked) -> Program:
     made = Derivation(asked).by()
     made.check_target()
     options, several, shapes = asked.options, None, None
-    core = made.checked(asked.lowered.function)
-    if options.fast and options.memory is None:
-        unbroadcast = None if asked.unbroadcast is None else (made.checked(asked.unbroadcast[0]), asked.unbroadcast[1])
-        several = program_versions(core, made.constants, unbroadcast)
+    # recursive functions stand before the one function that calls them
+    apart = asked.apart and not asked.lowered.callees
     if asked.given is not None:
         shapes = made.structure.shapes(asked.given)
+    core = made.checked(asked.lowered.function)
+    if options.in_versions:
+        unbroadcast = None if asked.unbroadcast is None else (made.checked(asked.unbroadcast[0]), asked.unbroadcast[1])
+        several = program_versions(core, made.constants, unbroadcast, options.fast, apart or shapes is not None)
     if several is not None:
         several = several if shapes is None else alone_for(several, shapes)
+        several = replace(several, apart=apart)
         core = several.first
     core = made.limited(made.prepared(core), True, options.fast)
     back = made.reversing(core, True, options.fast)

@@ -63,6 +63,11 @@ class Options:
         return self.level > 1 and not self.strict
 
     @property
+    def in_versions(self) -> bool:
+        """Whether a gradient may have versions, each for some shapes of its arguments."""
+        return self.level > 0 and not self.strict and self.memory is None
+
+    @property
     def threads(self) -> bool:
         """Whether loops may run on threads: from those no IndexError comes out."""
         return self.parallel and self.level > 0 and not self.boundscheck and self.debug is None

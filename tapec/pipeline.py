@@ -14,7 +14,7 @@ from tapec.backend.program import Program
 from tapec.frontend.assumed_extents import lowered_without_broadcasting
 from tapec.frontend.lower import lower
 from tapec.kinds import KINDS, Asked
-from tapec.optimise import prepare, used
+from tapec.optimise import prepare
 from tapec.options import WITH_AUX, Options, no_aux
 from tapec.remarks import Listener, heard_by, stage
 from tapec_runtime.locking import compiling
@@ -31,6 +31,7 @@ def build(
     given: tuple[Any, ...] | None = None,
     taken: tuple[Any, ...] = (),
     lanes: int | None = None,
+    apart: bool = False,
 ) -> Program:
     """Run the pipeline for one function and signature.
 
@@ -38,6 +39,7 @@ def build(
     and remarks.  Of a program that has several versions, that for the arguments `given` is made, if there are any.
     `taken` holds the structures of the tangents, the cotangent or the vector that follow the arguments; if there are
     none, they have the types that they should have.  `lanes` is how many directions a program for several has at once.
+    Versions are functions `apart`, or one function with branches.
     """
     options = options or Options()
     if kind not in WITH_AUX:
@@ -48,13 +50,13 @@ def build(
         lowered = lower(function, arguments, prepare=prepare if options.fast else None)
         options = options.with_checks(lowered.boundscheck)
         unbroadcast = None
-        if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
+        if kind in ("grad", "value_and_grad") and options.in_versions:
             unbroadcast = lowered_without_broadcasting(function, arguments, prepare, lowered)
     with heard_by(listener):
         stage("differentiating")
-        asked = Asked(lowered, function, arguments, kind, wrt, options, unbroadcast, given, taken, lanes)
+        asked = Asked(lowered, function, arguments, kind, wrt, options, unbroadcast, given, taken, lanes, apart)
         program = KINDS[kind](asked)
     with heard_by(None):
         callees = callees_text(program, lowered, options) if lowered.callees else ""
     prelude = "\n\n".join(filter(None, (callees, program.prelude)))
-    return replace(program, prelude=prelude, options=used(options, program.core))
+    return replace(program, prelude=prelude)

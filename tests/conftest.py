@@ -31,6 +31,7 @@ gc.set_threshold(100_000, 50, 100)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record", action="store_true", help="write golden files instead of comparing them")
+    parser.addoption("--exhaustive", action="store_true", help="run whole families of cases, not samples of them")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,7 +60,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _leave_out_exhaustive(config, items)
     if hasattr(config, "workerinput"):
         from tests.distribution import slow_files_first
 
         slow_files_first(items)
+
+
+def _leave_out_exhaustive(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of tests that are marked `exhaustive`, none are run but those that are asked for, all or by name."""
+    if config.getoption("exhaustive") or "exhaustive" in config.option.markexpr:
+        return
+    kept, left_out = [], []
+    for item in items:
+        asked = not item.get_closest_marker("exhaustive") or _is_named(config, item)
+        (kept if asked else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def _is_named(config: pytest.Config, item: pytest.Item) -> bool:
+    return any("::" in arg and item.nodeid.endswith(arg.rpartition("/")[2]) for arg in config.args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.unoptimised import unoptimised  # isort: skip
 
 import tests.oracles  # noqa: F401  loads the whole runtime before a test turns the JIT off
 from tapec.optimise.driver import watched
+from tests.levels import plainly
 from tests.typed import typed
 from tests.verified import Verified
 
@@ -23,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Python runs what they make, and Numba infers its types; so it is with tests elsewhere that are marked `generated`
 GENERATED_IN = {"analyses", "frontend", "optimise", "tape", "transforms"}
 # folders whose tests are about what LLVM makes of a program; so it is with tests elsewhere that are marked `optimised`
-OPTIMISED_IN = {"backend", "build", "optimise", "runtime", "tools"}
+OPTIMISED_IN = {"build", "optimise"}
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +42,18 @@ def without_optimisation(request: pytest.FixtureRequest) -> Iterator[None]:
     """Machine code of programs is as LLVM's first pass leaves it, but where a test is about what the others do."""
     marked, folders = _marks_and_folders(request)
     with nullcontext() if "optimised" in marked or not OPTIMISED_IN.isdisjoint(folders) else unoptimised():
+        yield
+
+
+@pytest.fixture
+def mostly_plainly(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Three of four tests make derivatives as they are differentiated: passes take most of the time that one needs.
+
+    For modules of many tests whose claims are about what comes before the passes: rules, or how programs are read.
+    Which tests have them is the same in each run; with `--exhaustive` all do.
+    """
+    whole = request.config.getoption("exhaustive") or zlib.crc32(request.node.nodeid.encode()) % 4 == 0
+    with nullcontext() if whole else plainly():
         yield
 
 

@@ -1,14 +1,19 @@
-"""The same derivative with other options, and its derivative: checks for random programs."""
+"""The same derivative with other options, and its derivative: checks for random programs, and a level for others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import tapec
+from tapec import pipeline
 from tapec.errors import NotDifferentiable, UnsupportedType
+from tapec.frontend.lower import lower
+from tapec.options import DEFAULT, Options
 from tests.oracles import (
     SINGLE_TOLERANCE,
     Args,
@@ -27,6 +32,30 @@ from tests.typed import interpreted
 VALUE_TOLERANCE = 1e-12
 GRADIENT_TOLERANCE = 1e-9
 SECOND_TOLERANCE = 1e-6
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """A while in which derivatives for which no level is asked stay as differentiated."""
+    with mock.patch.dict(DEFAULT.__dict__, level=0), mock.patch.object(Options, "level", 0):
+        # that of another level
+        DEFAULT.__dict__.pop("_hash", None)
+        yield
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """A while in which no function is read for each of its derivatives: it does not change, nor does what it reads."""
+    known: dict[Any, Any] = {}
+
+    def lowered(function: Any, arguments: Any, **given: Any) -> Any:
+        key = function, repr(arguments), *given.values()
+        if key not in known:
+            known[key] = lower(function, arguments, **given)
+        return known[key]
+
+    with mock.patch.object(pipeline, "lower", lowered):
+        yield
 
 
 def check_options(f: Callable[..., Any], args: Args, derivative: Derivative, **options: Any) -> None:

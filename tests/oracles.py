@@ -260,6 +260,8 @@ def check(
     differences: bool = True,
     original: Callable[..., Any] | None = None,
     skip_kinks: bool = False,
+    forward: bool = True,
+    forward_level: Literal[0, 1, 2] | None = None,
     compiled: Compiled = "",
     step: float = 1e-4,
     seed: int = 0,
@@ -273,6 +275,8 @@ def check(
     differences  whether central differences apply (not at kinks, nor in single precision)
     original     what to take values and differences from, by default `f` run by Python
     skip_kinks   leave out central differences where two step sizes disagree
+    forward      whether forward mode is checked; if not, it is where there are no differences to check reverse mode by
+    forward_level  the level of forward mode, where the claim is about the other; by default that of both
     compiled     what is machine code
     also         another check of what reverse mode gave
     gradient     what makes a gradient; `functools.cache` of it where a function is checked at several arguments
@@ -291,15 +295,6 @@ def check(
     cotangent = random_like(rng, wanted) if split else 1.0
 
     mine = clone(args)
-    every = [None] * len(args)
-    for position, tangent in zip(wrt, tangents, strict=True):
-        every[position] = tangent
-    with nullcontext() if compiled == "both" else interpreted():
-        out, out_dot = tapec.jvp(f, mine, tuple(every))
-    same("value by jvp", out, wanted, tolerance)
-    same("arguments after jvp", mine, after, tolerance)
-
-    mine = clone(args)
     with nullcontext() if compiled else typed():
         out, gradients = reverse(f, mine, wrt, cotangent, split, gradient)
     same("value by reverse", out, wanted, tolerance)
@@ -308,29 +303,54 @@ def check(
         kinds = [_kind(leaf) for leaf in leaves(args[position])]
         if [_kind(leaf) for leaf in leaves(gradient)] != kinds:
             raise Mismatch(f"gradient of argument {position}: {gradient!r} has not the argument's kind {kinds}")
+    if also is not None:
+        also(Derivative(wrt, wanted, after, split, cotangent, tuple(gradients)))
+
+    numeric = _differences(original, args, wrt, tangents, step, skip_kinks) if differences and not single else None
+    reverse_product, reverse_size = inner(gradients, tangents)
+    if numeric is not None and not forward:
+        weights = float_vector(cotangent)
+        allowed = DIFFERENCE_TOLERANCE * (1.0 + np.max(np.abs(numeric), initial=0.0)) * np.sum(np.abs(weights))
+        if not abs(reverse_product - weights @ numeric) <= allowed:
+            raise Mismatch(f"reverse against central differences: {reverse_product!r} against {weights @ numeric!r}")
+        return True
+
+    mine = clone(args)
+    level: dict[str, Any] = {} if forward_level is None else {"opt_level": forward_level}
+    every = [None] * len(args)
+    for position, tangent in zip(wrt, tangents, strict=True):
+        every[position] = tangent
+    with nullcontext() if compiled == "both" else interpreted():
+        out, out_dot = tapec.jvp(f, mine, tuple(every), **level)
+    same("value by jvp", out, wanted, tolerance)
+    same("arguments after jvp", mine, after, tolerance)
 
     forward_product, forward_size = inner(cotangent, out_dot)
-    reverse_product, reverse_size = inner(gradients, tangents)
     # terms inside the program may be of order one and cancel: a product near zero keeps their rounding
     allowed = (SINGLE_TOLERANCE if single else TRANSPOSE_TOLERANCE) * (forward_size + reverse_size) + ROUNDING_FLOOR
     if not abs(forward_product - reverse_product) <= allowed:
         raise Mismatch(f"reverse against forward: {reverse_product!r} against {forward_product!r}")
 
-    if also is not None:
-        also(Derivative(wrt, wanted, after, split, cotangent, tuple(gradients)))
-
-    if single or not differences:
+    if numeric is None:
         return False
-    numeric = central_difference(original, args, wrt, tangents, step)
     allowed = DIFFERENCE_TOLERANCE * (1.0 + np.max(np.abs(numeric), initial=0.0))
-    if skip_kinks:
-        closer = central_difference(original, args, wrt, tangents, step / 3)
-        if not np.all(np.abs(numeric - closer) <= 0.3 * allowed):
-            return False
     analytic = float_vector(out_dot)
     if numeric.shape != analytic.shape or not np.all(np.abs(numeric - analytic) <= allowed):
         raise Mismatch(f"forward against central differences: {analytic!r} against {numeric!r}")
     return True
+
+
+def _differences(
+    f: Callable[..., Any], args: Args, wrt: tuple[int, ...], tangents: Args, step: float, skip_kinks: bool
+) -> np.ndarray | None:
+    """Central differences; with `skip_kinks` None where those of two step sizes disagree."""
+    numeric = central_difference(f, args, wrt, tangents, step)
+    if skip_kinks:
+        closer = central_difference(f, args, wrt, tangents, step / 3)
+        allowed = 0.3 * DIFFERENCE_TOLERANCE * (1.0 + np.max(np.abs(numeric), initial=0.0))
+        if not np.all(np.abs(numeric - closer) <= allowed):
+            return None
+    return numeric
 
 
 def _kind(leaf: Any) -> tuple[tuple[int, ...], str]:
@@ -340,7 +360,7 @@ def _kind(leaf: Any) -> tuple[tuple[int, ...], str]:
 
 @dataclass(frozen=True)
 class Case:
-    """A function with argument lists to check it at."""
+    """A function with argument lists to check it at; forward mode at the first of them."""
 
     f: Callable[..., Any]
     arguments: tuple[Args, ...]
@@ -354,8 +374,9 @@ class Case:
     def check(self) -> None:
         """Check the function at each of its argument lists."""
         made = functools.cache(tapec.value_and_grad)
-        for args in self.arguments:
-            check(self.f, args, self.wrt, differences=self.differences, compiled=self.compiled, gradient=made)
+        for k, args in enumerate(self.arguments):
+            rest: dict[str, Any] = {"compiled": self.compiled, "gradient": made, "forward": k == 0}
+            check(self.f, args, self.wrt, differences=self.differences, **rest)
 
 
 class Cases(list[Case]):

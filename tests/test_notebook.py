@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import warm_process
 
 # each starts a shell of IPython's
 pytestmark = [
@@ -21,13 +20,12 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[1]
 
 RUNNER = """
-import json, sys
 from IPython.core.interactiveshell import InteractiveShell
 
 shell = InteractiveShell.instance(colors="nocolor", history_length=0, cache_size=0)
 shell.history_manager.enabled = False
 shell.autoindent = False
-for cell in json.loads(sys.argv[1]):
+for cell in CELLS:
     done = shell.run_cell(cell, store_history=False)
     error = done.error_in_exec or done.error_before_exec
     if error is not None:
@@ -39,16 +37,9 @@ def run(folder: Path, *cells: str) -> list[str]:
     """What the cells print, and the errors that end them."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
     environment = {**os.environ, "PYTHONPATH": paths, "IPYTHONDIR": str(folder), "TAPEC_CACHE": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER, json.dumps(cells)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=folder,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    return [line for line in done.stdout.splitlines() if not line.startswith((" ", "---", "Traceback"))]
+    code, said = warm_process.run(f"CELLS = {cells!r}\n{RUNNER}", folder, environment)
+    assert code == 0, said
+    return [line for line in said.splitlines() if not line.startswith((" ", "---", "Traceback"))]
 
 
 IMPORTS = "import numpy as np\nimport tapec\nfrom tapec import GradientTape, Variable"

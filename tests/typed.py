@@ -23,6 +23,7 @@ from numba.core.typing import templates
 from tapec.backend import jit
 from tapec.backend.numba_internals import lean_compiler, operator_types
 from tapec.backend.program import Program
+from tests import known_types
 
 
 @contextmanager
@@ -78,8 +79,11 @@ def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:
     def checked(*args: Any) -> Any:
         kinds = tuple(map(numba.typeof, args))
         if kinds not in known:
+            found = known_types.digest(program, kinds)
+            if not known_types.is_known(found):
+                _infer(program, kinds)
+                known_types.keep(found)
             known.add(kinds)
-            _infer(program, kinds)
         return run(*args)
 
     return checked

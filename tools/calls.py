@@ -16,7 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -109,8 +109,8 @@ def function_of(row: str) -> Callable[..., Any]:
     return found
 
 
-def check(row: str) -> None:
-    """Hold a row's value and derivative to Python's.
+def check(row: str, opt_level: Literal[0, 1, 2] = 1) -> None:
+    """Hold a row's value and derivative, made at some level, to Python's.
 
     raises  AssertionError  if one is wrong;  TapecError  where a row is refused
     """
@@ -121,8 +121,8 @@ def check(row: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wanted = function(*args)
-        value, gradients = tapec.value_and_grad(function, wrt, opt_level=1)(*args)
-        tangent = tapec.jvp(function, args, tuple(direction), opt_level=1)[1]
+        value, gradients = tapec.value_and_grad(function, wrt, opt_level=opt_level)(*args)
+        tangent = tapec.jvp(function, args, tuple(direction), opt_level=opt_level)[1]
         slope = sum(float(np.sum(one * direction[k])) for one, k in zip(gradients, wrt, strict=True))
 
         def along(step: float) -> float:

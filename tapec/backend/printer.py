@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    reads,
     walk,
 )
 from tapec.syntax.custom_rule import Custom, Opaque
@@ -56,6 +58,7 @@ _STRENGTH = {
 }
 _PREFIX = {"neg": "-", "pos": "+", "~": "~", "not": "not "}
 _OPPOSITE = {"==": "!=", "!=": "=="}
+_OTHER_WORD = {"and": "or", "or": "and"}
 _ATOM = 14
 _CASTS = {"float64": "float", "int64": "int", "bool": "bool"}
 
@@ -218,20 +221,55 @@ def _subscript(arg: Expr) -> str:
     return expression(arg)
 
 
-def statements(block: Block, depth: int, quote: bool = True) -> list[str]:
-    """The lines of a block; `quote` adds the user's line above what comes from it."""
-    return traced(block, depth, quote)[0]
+def statements(block: Block, depth: int, quote: bool = True, once: frozenset[str] = frozenset()) -> list[str]:
+    """The lines of a block; `quote` adds the user's line above what comes from it.
+
+    once  names that are read in one place of the function; without them values that change places are statements
+    """
+    return traced(block, depth, quote, once)[0]
 
 
-def traced(block: Block, depth: int, quote: bool = True) -> tuple[list[str], list[Span | None]]:
+def traced(
+    block: Block, depth: int, quote: bool = True, once: frozenset[str] = frozenset()
+) -> tuple[list[str], list[Span | None]]:
     """The lines of a block, and the place in the user's source that each of them comes from."""
-    writer = _Writer(quote)
+    writer = _Writer(quote, once)
     writer.block(block, depth)
     return writer.lines, writer.origins
 
 
+def read_once(core: Function) -> frozenset[str]:
+    """The names that one statement of a function reads."""
+    counts = Counter(name for stmt in walk(core.body) for name in reads(stmt))
+    return frozenset(name for name, count in counts.items() if count == 1)
+
+
+def rotated(block: Block, once: frozenset[str]) -> tuple[str, ...]:
+    """The names whose values change places at the start of a block: `t = a; a = b; b = t` gives a, b.
+
+    once  names that are read in one place of the function
+    """
+    match block[:1]:
+        case (Assign(target=kept, value=Name(id=first)),) if kept in once:
+            places = [first]
+        case _:
+            return ()
+    for stmt in block[1:]:
+        match stmt:
+            case Assign(target=target, value=Name(id=source)) if target == places[-1]:
+                if source == kept:
+                    return tuple(places) if len(places) > 1 else ()
+                if source in places:
+                    return ()
+                places.append(source)
+            case _:
+                return ()
+    return ()
+
+
 class _Writer:
-    def __init__(self, quote: bool) -> None:
+    def __init__(self, quote: bool, once: frozenset[str]) -> None:
+        self.once = once
         self.lines: list[str] = []
         # of each line; a statement adds its own when it ends or a block inside it begins
         self.origins: list[Span | None] = []
@@ -243,11 +281,18 @@ class _Writer:
         if not block:
             self.lines.append(INDENT * depth + "pass")
         self.trace(self.open[-1] if self.open else None)
-        for stmt in block:
+        rest = block
+        while rest:
+            stmt, places = rest[0], rotated(rest, self.once)
             quoted = self.cite(stmt)
             place = len(self.lines)
             self.open.append(stmt.span)
-            self.statement(stmt, depth)
+            if places:
+                left, right = ", ".join(places), ", ".join((*places[1:], places[0]))
+                self.lines.append(f"{INDENT * depth}{left} = {right}")
+            else:
+                self.statement(stmt, depth)
+            rest = rest[len(places) + 1 if places else 1 :]
             self.trace(stmt.span)
             self.open.pop()
             # a line that came out as the user wrote it needs no quotation
@@ -317,7 +362,8 @@ class _Writer:
 
     def conditional(self, stmt: If, depth: int, word: str) -> None:
         pad = INDENT * depth
-        body, orelse, test = stmt.body, stmt.orelse, expression(stmt.test)
+        # twice the opposite is the same, and plainer
+        body, orelse, test = stmt.body, stmt.orelse, expression(_opposite(_opposite(stmt.test)))
         if not body and orelse:
             test, body, orelse = expression(_opposite(stmt.test)), orelse, ()
         self.lines.append(f"{pad}{word} {test}:")
@@ -347,6 +393,10 @@ def _opposite(test: Expr) -> Expr:
     """The opposite of a condition; `not a < b` stays, since neither holds for a nan."""
     if isinstance(test, Op) and test.fn in _OPPOSITE:
         return Op(_OPPOSITE[test.fn], test.args)
+    if isinstance(test, Op) and test.fn in _OTHER_WORD:
+        parts = tuple(map(_opposite, test.args))
+        if not any(isinstance(part, Op) and part.fn == "not" for part in parts):
+            return Op(_OTHER_WORD[test.fn], parts)
     return test.args[0] if isinstance(test, Op) and test.fn == "not" else Op("not", (test,))
 
 
@@ -392,5 +442,5 @@ def function(core: Function, quote: bool = True, doc: str = "") -> str:
         lines.append(f'{INDENT}"""{doc}"""')
     if core.wide:
         lines.append(f"{INDENT}{WIDE}")
-    lines += statements(core.body, 1, quote)
+    lines += statements(core.body, 1, quote, read_once(core))
     return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ Nothing here needs the compiler: a program that is found in the cache runs witho
 
 from __future__ import annotations
 
+import re
 import types
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ class Program:
     options    what it was compiled with
     version       which of several versions it is alone, by its position; None for all that there are
     kernels    the functions in the prelude that stand for parts of the source (`kernels.py`)
+    versions   the functions that the source calls for arguments that are not for it, each by itself
     """
 
     name: str
@@ -44,6 +46,7 @@ class Program:
     options: Options = DEFAULT
     version: int | None = None
     kernels: tuple[str, ...] = ()
+    versions: tuple[Program, ...] = ()
 
     @property
     def bindings(self) -> dict[str, Any]:
@@ -55,7 +58,7 @@ class Program:
         from tapec.syntax.custom_rule import opaque_functions
 
         found = dict(self.namespace)
-        for function in (self.core, *self.lowered.callees):
+        for function in (self.core, *(one.core for one in self.versions), *self.lowered.callees):
             found |= {name: one.compiled for name, one in opaque_functions(function.body).items()}
             for stmt in walk(function.body):
                 if not isinstance(stmt, Raise) or stmt.cls is None:
@@ -69,11 +72,22 @@ class Program:
         """The prelude and the source."""
         return f"{self.prelude}\n\n{self.source}" if self.prelude else self.source
 
+    @property
+    def functions(self) -> tuple[Program, ...]:
+        """The program, and its versions that are functions by themselves."""
+        return (self, *self.versions)
+
     def named(self, name: str) -> Program:
-        """The program with its function under another name."""
-        head = f"def {self.name}("
-        assert self.source.startswith(head)
-        return replace(self, name=name, source=f"def {name}({self.source.removeprefix(head)}")
+        """The program with its function under another name, after which its versions are called."""
+        assert self.source.startswith(f"def {self.name}(")
+        names = {one.name: name + one.name.removeprefix(self.name) for one in self.functions}
+        own = re.compile(rf"\b({'|'.join(names)})\b")
+
+        def renamed(one: Program) -> Program:
+            source = own.sub(lambda found: names[found.group()], one.source)
+            return replace(one, name=names[one.name], source=source)
+
+        return replace(renamed(self), versions=tuple(map(renamed, self.versions)))
 
 
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:

@@ -86,7 +86,9 @@ class DerivedTarget:
     own: int
 
 
-def derive(targets: Iterable[Target], root: Path = Path(), contiguous: bool = False) -> list[DerivedTarget]:
+def derive(
+    targets: Iterable[Target], root: Path = Path(), contiguous: bool = False, apart: bool = False
+) -> list[DerivedTarget]:
     """Load the functions of targets and generate their derivatives; what several targets name is one function.
 
     root        the folder that a target's file, if it names one, is relative to
@@ -106,12 +108,17 @@ def derive(targets: Iterable[Target], root: Path = Path(), contiguous: bool = Fa
         function = functions[target.function]
         signature = parse(target.signature) if target.signature else from_annotations(function)
         taken = tuple(map(_in_c_order, signature)) if contiguous else signature
-        found.append(derive_function(target, function, taken))
+        found.append(derive_function(target, function, taken, apart))
     return found
 
 
-def derive_function(target: Target, function: types.FunctionType, signature: tuple[Any, ...]) -> DerivedTarget:
-    """Generate the derivative that a target asks for, of a function at hand, for Numba types of its arguments."""
+def derive_function(
+    target: Target, function: types.FunctionType, signature: tuple[Any, ...], apart: bool = False
+) -> DerivedTarget:
+    """Generate the derivative that a target asks for, of a function at hand, for Numba types of its arguments.
+
+    apart  whether versions of it are functions by themselves
+    """
     from tapec.api import program_of
     from tapec.backend.signature import arguments
     from tapec.frontend.source.function_source import parameters
@@ -125,7 +132,7 @@ def derive_function(target: Target, function: types.FunctionType, signature: tup
             f"{len(labels)} parameters",
             hint="give one type for each parameter",
         )
-    program = program_of(function, arguments(signature, labels), target.mode, target.wrt, target.options)
+    program = program_of(function, arguments(signature, labels), target.mode, target.wrt, target.options, apart=apart)
     program = program.named(target.name or program.name)
     extra = _extra(target, function, program, signature)
     types_ = (*signature, *extra)

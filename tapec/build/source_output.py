@@ -16,7 +16,7 @@ from tapec.build.files import place
 
 def source_text(output: Output) -> str:
     """The module's text; raises TapecError where a target has no derivative."""
-    derived = derive(output.targets, output.root)
+    derived = derive(output.targets, output.root, apart=True)
     names = ", ".join(dict.fromkeys(f"`{one.function.__qualname__}`" for one in derived))
     programs = tuple(one.program for one in derived)
     return header(output.command, *(one.lowered for one in programs)) + joined_text(programs, f"Derivatives of {names}")

@@ -14,7 +14,7 @@ from typing import Any, cast
 import click
 
 from tapec.cli.shared_options import WrongInput, arguments_option, compiler_options, signature_option, wrt_option
-from tapec.cli.target_argument import arguments_of, signature_of, sources, types_of_values
+from tapec.cli.target_argument import signature_of, sources
 
 
 class Shown:
@@ -91,7 +91,7 @@ def _shown(
     from tapec import emit, explain
     from tapec.options import Keywords
 
-    signature = signature_of(function, sig) if args is None else types_of_values(arguments_of(function, args))
+    signature = signature_of(function, sig, args)
     keywords = cast("Keywords", options)
     if explaining:
         return Shown(str(explain(function, sources(wrt), signature, **keywords)), is_python=False)

@@ -39,6 +39,7 @@ _output_options = in_order(
     epilog="""\b
     Examples:
       tapec grad chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
+      tapec grad chain.py:energy --args "np.ones(4), np.ones(3)"
       tapec grad chain.py:energy --sig "f8[:], f8[:]" --gradient-only -o energy_gradient.py
       tapec grad chain.py:energy --sig "f8[:], f8[:]" --gradient-only -o energy_gradient.py --check
     """
@@ -122,6 +123,7 @@ def _emit(
     target: str,
     wrt: str,
     sig: str | None,
+    args: str | None,
     output: Path | None,
     check: bool,
     options: dict[str, Any],
@@ -136,10 +138,11 @@ def _emit(
     function = load(target)
     with progress(f"differentiating {target}") as listener:
         made = [
-            generate(function, sources(wrt), signature_of(function, sig), part, listener, **options)
+            generate(function, sources(wrt), signature_of(function, sig, args), part, listener, **options)
             for part in PARTS.get(kind, (kind,))
         ]
-    given = [("--wrt", wrt, "0"), ("--sig", sig, None), ("--gradient-only", kind == "grad", False)]
+    types = ("--sig", sig, None), ("--args", args, None)
+    given = [("--wrt", wrt, "0"), *types, ("--gradient-only", kind == "grad", False)]
     said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
     programs = tuple(program for _, program in made)
     whole = header(said, programs[0].lowered) + joined_text(programs, title_of(made[0][0]))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from tapec.cli.shared_options import arguments_option, compiler_options, guarded, progress, target_options, write
-from tapec.cli.target_argument import arguments_of, signature_of, sources, types_of_values
+from tapec.cli.shared_options import compiler_options, guarded, progress, target_options, write
+from tapec.cli.target_argument import arguments_of, signature_of, sources
 
 if TYPE_CHECKING:
     from tapec.options import Keywords
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     """
 )
 @target_options
-@arguments_option
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The page's file."
 )
@@ -45,7 +44,7 @@ def report(
 
     function = load(target)
     values = None if args is None else arguments_of(function, args)
-    signature = signature_of(function, sig) if values is None else types_of_values(values)
+    signature = signature_of(function, sig, args)
     plain = plain_function(function)
     with progress(f"compiling {target}") as listener:
         told = explain(function, sources(wrt), signature, **options)

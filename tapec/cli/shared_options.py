@@ -81,8 +81,10 @@ wrt_option = click.option(
 signature_option = click.option(
     "--sig", metavar="TYPES", help="Argument types in Numba's notation; default: the annotations."
 )
-arguments_option = click.option("--args", metavar="EXPR", help="Argument values, written as in a call.")
-target_options = in_order(target_argument, wrt_option, signature_option)
+arguments_option = click.option(
+    "--args", metavar="EXPR", help="Argument values, written as in a call, in place of --sig."
+)
+target_options = in_order(target_argument, wrt_option, signature_option, arguments_option)
 
 _COMPILING = in_order(
     click.option(

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from tapec.cli.shared_options import arguments_option, compiler_options, deliver, guarded, progress, target_options
-from tapec.cli.target_argument import arguments_of, signature_of, sources, types_of_values
+from tapec.cli.shared_options import compiler_options, deliver, guarded, progress, target_options
+from tapec.cli.target_argument import signature_of, sources
 
 _STAGES = ("core", "typed", "adjoint", "optimised")
 
@@ -23,7 +23,7 @@ _STAGES = ("core", "typed", "adjoint", "optimised")
 @target_options
 @click.option("--stage", type=click.Choice(_STAGES), default="core", show_default=True, help="What to print.")
 @guarded
-def show(target: str, wrt: str, sig: str | None, stage: str) -> None:
+def show(target: str, wrt: str, sig: str | None, args: str | None, stage: str) -> None:
     """Print TARGET as it stands after a stage of the compiler; each stage is valid Python.
 
     \b
@@ -37,7 +37,7 @@ def show(target: str, wrt: str, sig: str | None, stage: str) -> None:
 
     function = load(target)
     with progress(f"compiling {target}"):
-        text = api.show_stage(function, sources(wrt), signature_of(function, sig), stage)
+        text = api.show_stage(function, sources(wrt), signature_of(function, sig, args), stage)
     deliver(text, None)
 
 
@@ -50,7 +50,6 @@ def show(target: str, wrt: str, sig: str | None, stage: str) -> None:
     """
 )
 @target_options
-@arguments_option
 @click.option("--all", "everything", is_flag=True, help="Also variables, arrays, and the reason of each decision.")
 @compiler_options
 @guarded
@@ -68,7 +67,7 @@ def explain(
     from tapec.loading import load
 
     function = load(target)
-    signature = signature_of(function, sig) if args is None else types_of_values(arguments_of(function, args))
+    signature = signature_of(function, sig, args)
     with progress(f"compiling {target}"):
         told = explain(function, sources(wrt), signature, **options)
     click.echo(str(told) if everything else summary(told), nl=False)

@@ -23,10 +23,14 @@ def sources(wrt: str) -> int | str | tuple[int | str, ...]:
     return found[0] if len(found) == 1 else found
 
 
-def signature_of(function: Callable[..., Any], sig: str | None) -> tuple[Any, ...]:
-    """The Numba types of the arguments, from `--sig` or else from the function's annotations."""
+def signature_of(function: Callable[..., Any], sig: str | None, args: str | None) -> tuple[Any, ...]:
+    """The Numba types of the arguments, from `--sig`, `--args` or else from the function's annotations."""
     from tapec import signatures
 
+    if args is not None:
+        if sig is not None:
+            raise WrongInput("--sig and --args both say what the arguments are: give one of them")
+        return types_of_values(arguments_of(function, args))
     if sig is not None:
         return signatures.parse(sig)
     return signatures.from_annotations(function)

@@ -90,14 +90,20 @@ def program_versions(
     function: Function,
     constants: frozenset[str] = frozenset(),
     lowered: tuple[Function, tuple[Equal, ...]] | None = None,
+    fast: bool = True,
+    alone: bool = False,
 ) -> Versions | None:
     """Versions of the program for operands that need no broadcasting, for few elements, and for others, if worth it.
 
     lowered  the program for operands that need not be, if it has been lowered by itself, and what is equal for that
+    fast     whether versions are worth it that only run faster
+    alone    whether each becomes a function by itself
     """
-    found = _without_broadcasting(function, constants, lowered)
+    found = _without_broadcasting(function, constants, lowered, alone)
     if found is not None and is_heard():
         remark_version(found.special[0])
+    if not fast:
+        return found
     version = Version(function) if found is None else found.special[0]
     if found is None:
         behind = lookup_versions(_unheard((*CLEAN, *CLEAN), function, constants))
@@ -120,7 +126,7 @@ def alone_for(found: Versions, shapes: Mapping[str, tuple[int, ...]]) -> Version
 
 
 def _without_broadcasting(
-    function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None
+    function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None, alone: bool
 ) -> Versions | None:
     """The versions for operands that need no broadcasting, and for others."""
     if lowered is not None:
@@ -131,7 +137,7 @@ def _without_broadcasting(
     if not may_broadcast(function):
         return None
     first = (*CLEAN, fold_slice_extents, *CLEAN)
-    found = broadcast_versions(_unheard(first, function, constants))
+    found = broadcast_versions(_unheard(first, function, constants), alone)
     if found is None:
         return None
     # later passes do not know which arrays are of one extent
@@ -199,7 +205,7 @@ def _of_versions(
             made = _as_fast(versions.other, constants, options, shapes, rare=True)
     for k, version in reversed(tuple(enumerate(versions.special))):
         if not versions.asks_for(k):
-            made = made and alone(made, version, False, costs.FEW_ELEMENTS, constants)
+            made = made and (made if versions.apart else alone(made, version, False, costs.FEW_ELEMENTS, constants))
             continue
         # all remarks are on the first one
         with nullcontext() if k == 0 else heard_by(None):

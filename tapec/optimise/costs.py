@@ -37,7 +37,8 @@ PEELED_STATEMENTS = 60  # they are written three times
 SPLIT_STATEMENTS = 100  # they are written two or three times
 COMPUTED_TWICE = 16  # before a loop, and in it
 RECOMPUTED = 12  # of an iteration, for the one before
-VERSION_STATEMENTS = 200  # of a program that is worth a second version
+VERSION_STATEMENTS = 200  # of a program that is worth a second version in the same function
+VERSION_FUNCTION = 1000  # of one that is worth a second version as a function by itself
 
 # vectors
 LLVM_COMPARISONS = 8  # of pairs of arrays, that LLVM makes before a loop at most [llvm]

@@ -7,6 +7,7 @@ import pytest
 
 import tapec
 from tapec.errors import UsageError
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.generated
 
@@ -22,6 +23,7 @@ def running_product(x, a):
     return np.sum(y), (y, x.shape[0], a * 2)
 
 
+@pytest.mark.slow
 def test_the_gradient_is_that_of_the_number():
     value, (y, count, twice) = running_product(X, 2.0)
     wanted = tapec.grad(lambda x, a: running_product(x, a)[0], wrt=(0, 1))(X, 2.0)
@@ -35,6 +37,7 @@ def test_the_gradient_is_that_of_the_number():
     np.testing.assert_array_equal(aux[0], y)
 
 
+@pytest.mark.slow
 def test_products():
     wanted = tapec.grad(lambda x, a: running_product(x, a)[0], wrt=(0, 1))(X, 2.0)
     value, pullback, aux = tapec.vjp(running_product, X, 2.0, has_aux=True)
@@ -89,7 +92,7 @@ def check_rest(rest):
 MAKERS = [tapec.jacobian, tapec.jacfwd, tapec.jacrev, tapec.hessian]
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("make", sampled(MAKERS, 4), ids=lambda one: one.__name__)
 @pytest.mark.parametrize("f", [waves, energy])
 def test_blocks(make, f):
     blocks, rest = make(f, wrt=(0, 1), has_aux=True)(X, 2.0)

@@ -52,6 +52,7 @@ def test_branches_and_loops_of_each_example():
     np.testing.assert_allclose(tapec.vmap(root)(np.array([1.0, 2.0, 9.0])), [1.0, np.sqrt(2.0), 3.0])
 
 
+@pytest.mark.slow
 def test_structures():
     def both(p, s):
         return p["a"] * s + np.sum(p["b"]), Pair(p["b"] * 2.0, 3)
@@ -132,6 +133,7 @@ def test_in_jitted_code_and_pickled():
     np.testing.assert_allclose(threads(W, X, Y), (X @ W - Y) ** 2)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_docstrings():
     assert doctest.testmod(tapec.batching).failed == 0

@@ -57,6 +57,7 @@ def test_each_closure_has_the_derivative_of_what_it_holds():
         assert np.allclose(*found)
 
 
+@pytest.mark.slow
 def test_compiled_closures_are_compiled_twice():
     made = [tapec.grad(lambda q: loss(q, batch)) for batch in batches(5)]  # noqa: B023
     for one in made:
@@ -97,6 +98,7 @@ def containers(d):
     return lambda x: np.sum(x * d["a"]) * d["k"] + sum(np.sum(v) for v in d["l"]) * x[0]
 
 
+@pytest.mark.slow
 def test_containers():
     for k in (1, 2, 3):
         a = RNG.normal(size=3)
@@ -153,6 +155,7 @@ def nested(a):
     return f, lambda x: np.sum(inner(x))
 
 
+@pytest.mark.slow
 def test_functions_inside_and_functions_that_hold_functions():
     for _ in range(3):
         a = RNG.normal(size=3)
@@ -165,6 +168,7 @@ def shaped(shape, a):
     return lambda x: np.sum(np.ones((len(shape), 3)) * x) + np.sum(np.zeros(shape[0]) + a) + x[0] * len(shape)
 
 
+@pytest.mark.slow
 def test_what_needs_to_be_known_is_a_constant():
     for shape in ((2.0, 3.0), (2.0, 3.0, 4.0)):
         for _ in range(3):

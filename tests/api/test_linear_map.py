@@ -33,6 +33,7 @@ def dense(x, a, n):
     return np.hstack([by_x, np.append(x.ravel() ** 2, np.sum(x) * n)[:, None]])
 
 
+@pytest.mark.slow
 def test_the_map_and_its_transpose():
     value, push = tapec.linearize(f, X, 2.0, 3)
     np.testing.assert_array_equal(value[0], 2.0 * X**2)
@@ -116,6 +117,7 @@ def test_refusals():
         push.matvec(np.ones(2))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_docstrings():
     assert doctest.testmod(tapec.linear_map).failed == 0

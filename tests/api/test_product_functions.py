@@ -47,6 +47,7 @@ def structured(p):
     return w**2 * b, b
 
 
+@pytest.mark.slow
 def test_directions_are_products_with_the_jacobian():
     jacobian = tapec.jacobian(residuals, wrt=("x", "a"))(X, 3.0, scale=0.5)
     wanted = jacobian[0] @ V + jacobian[1] * 0.7
@@ -95,6 +96,7 @@ def test_scipy_takes_hessp_as_it_is():
     np.testing.assert_allclose(found.x, 1.0, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_diagonal_of_a_matrix_has_its_shape():
     a = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(tapec.hessian_diag(lambda x: np.sum(x**3) * x[0, 1])(a), 6 * a + 6 * (a == 1.0))
@@ -117,6 +119,7 @@ def test_structures_keep_their_types(given):
     np.testing.assert_allclose(product[1], X**2 @ dy + db)
 
 
+@pytest.mark.slow
 def test_dicts_and_objects():
     def of_dict(p):
         return p["w"] ** 2 * p["b"], p

@@ -30,7 +30,8 @@ def revealed(tmp_path_factory) -> list[str]:
     inside = ",".join(f"tapec.{name}.*" for name in INSIDE)
     config.write_text(f"[mypy]\n[mypy-{inside}]\nfollow_imports = skip\n")
     options = ("--strict", f"--config-file={config}", "--follow-imports=silent", "--ignore-missing-imports")
-    command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={folder}", "tests/api/public_types.py"]
+    options = (*options, f"--cache-dir={ROOT / '.pytest_cache' / 'mypy'}")
+    command = [sys.executable, "-m", "mypy", *options, "tests/api/public_types.py"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r'Revealed type is "(.*)"', done.stdout)

@@ -12,6 +12,8 @@ from numba.core import compiler
 from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT
 
+pytestmark = pytest.mark.optimised
+
 
 def jitted(function):
     return numba.njit(**lean_compiler.flags(DEFAULT))(function)
@@ -75,6 +77,7 @@ def permuted(a, axes):
     return np.transpose(a, axes)
 
 
+@pytest.mark.slow
 def test_axes_are_permuted_in_place(compiled):
     f = jitted(permuted)
     x = np.arange(24.0).reshape(2, 3, 4)

@@ -23,6 +23,7 @@ from numba import njit
 import tapec
 from tapec.errors import TypeMismatch, UnsupportedType
 from tests.backend.processes import COMPILED, Project
+from tests.sampling import sampled
 
 
 @pytest.fixture(autouse=True)
@@ -559,14 +560,17 @@ def scaled_sum(x, k=2.0, *rest):
 
 @pytest.mark.parametrize(
     ("examples", "arguments"),
-    [
-        ((np.zeros(3),), (np.ones(4),)),
-        ((np.zeros(3), 1.0), (np.ones(4), 3.0)),
-        ((np.zeros(3), 1.0, 2.0, 3), (np.ones(4), 1.0, 2.0, 5)),
-        (("f8[::1], f8",), (np.ones(4), 1.0)),
-        ((numba.float64[::1], numba.float64), (np.ones(4), 1.0)),
-        (((numba.float64[::1], numba.float64),), (np.ones(4), 1.0)),
-    ],
+    sampled(
+        [
+            ((np.zeros(3),), (np.ones(4),)),
+            ((np.zeros(3), 1.0), (np.ones(4), 3.0)),
+            ((np.zeros(3), 1.0, 2.0, 3), (np.ones(4), 1.0, 2.0, 5)),
+            (("f8[::1], f8",), (np.ones(4), 1.0)),
+            ((numba.float64[::1], numba.float64), (np.ones(4), 1.0)),
+            (((numba.float64[::1], numba.float64),), (np.ones(4), 1.0)),
+        ],
+        3,
+    ),
     ids=["default", "positional", "rest", "text", "types", "signature"],
 )
 def test_compilation_ahead_of_the_first_call(examples, arguments) -> None:

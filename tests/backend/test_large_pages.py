@@ -15,6 +15,8 @@ from llvmlite import ir as ll
 from tapec.backend.numba_internals import large_pages, lean_compiler
 from tapec.options import DEFAULT
 
+pytestmark = pytest.mark.optimised
+
 ROOT = Path(__file__).resolve().parents[2]
 OFFERED = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 

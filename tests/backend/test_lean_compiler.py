@@ -15,6 +15,8 @@ from tapec.backend.numba_internals import lean_compiler
 from tapec.backend.numba_internals.operator_types import remembered
 from tapec.options import DEFAULT, Options
 
+pytestmark = pytest.mark.optimised
+
 
 def lists_and_expressions(x):
     squares = np.array([v * v for v in x])

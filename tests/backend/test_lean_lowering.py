@@ -10,6 +10,9 @@ from numba.core.runtime import _nrt_python, rtsys
 import tapec
 from tapec.backend.numba_internals import lean_compiler
 from tapec.options import DEFAULT
+from tests.sampling import sampled
+
+pytestmark = pytest.mark.optimised
 
 
 def elements(rows, columns, flags, small, k):
@@ -56,6 +59,7 @@ def both(function):
     return numba.njit(function), numba.njit(**lean_compiler.flags(DEFAULT))(function)
 
 
+@pytest.mark.slow
 def test_elements_are_where_numba_finds_them():
     results = []
     for compiled in both(elements):
@@ -102,7 +106,7 @@ def counted():
     _nrt_python.memsys_disable_stats()
 
 
-@pytest.mark.parametrize("length", [3, 8])
+@pytest.mark.parametrize("length", sampled([3, 8], 2))
 def test_arrays_live_as_long_as_their_names(length, counted):
     compiled = numba.njit(**lean_compiler.flags(DEFAULT))(names)
     x, y = np.linspace(0.1, 2.0, length), np.linspace(0.1, 2.0, length)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import types
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 import tapec
 import tapec_runtime
-from tapec.errors import UnsupportedType
+from tapec.api import generate
+from tapec.backend.module import joined_text
+from tapec.errors import UnsupportedType, UsageError
+from tests import warm_process
 from tests.backend.processes import Project
 
 FLAGS = np.array([True, False])
@@ -56,23 +60,14 @@ def test_an_emitted_module_runs_on_its_own(tmp_path: Path, case: str, without_ji
         f"import sys; from made import *; import numpy as np; found = {CALLS[case]}; assert 'tapec' not in sys.modules"
     )
     program += "; print(float(found[0]).hex(), *np.ravel(found[1]).tolist())"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={
-            "NUMBA_DISABLE_JIT": without_jit,
-            "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": str(Path(tapec_runtime.__file__).parents[1]),
-        },
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    runtime = str(Path(tapec_runtime.__file__).parents[1])
+    environment = {"NUMBA_DISABLE_JIT": without_jit, "PATH": "/usr/bin:/bin", "PYTHONPATH": runtime}
+    code, said = warm_process.run(program, tmp_path, environment)
+    assert code == 0, said
     argument = np.array([0.1, 0.2]) if case == "loops" else 2.0
     count = 2 if case == "loops" else 5
     value, gradient = tapec.value_and_grad(function)(argument, count)
-    first, *rest = done.stdout.split()
+    first, *rest = said.split()
     np.testing.assert_allclose(float.fromhex(first), value, rtol=1e-12)
     np.testing.assert_allclose([float(item) for item in rest], np.ravel(gradient), rtol=1e-12)
 
@@ -102,3 +97,74 @@ def test_the_same_bytes_come_out_every_time(tmp_path: Path) -> None:
 def test_a_large_table_is_refused_with_its_name() -> None:
     with pytest.raises(UnsupportedType, match="`LARGE` is too large"):
         tapec.emit(reads_large, signature="f8")
+
+
+def weighted(x, w, b):
+    z = x * w + b
+    return np.sum(np.exp(z) * z)
+
+
+def stepped(a, x, u, w):
+    total = np.sum(u * w)
+    for i in range(a.shape[0]):
+        y = a[i] @ x[i]
+        total += y @ y
+    return total
+
+
+def functions_of(text: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a module defines, as plain Python."""
+    monkeypatch.setattr(numba, "njit", lambda *_args, **_flags: lambda f: f)
+    found: dict[str, Any] = {}
+    exec(text, found)
+    return {name: one for name, one in found.items() if isinstance(one, types.FunctionType)}
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_the_version_for_other_shapes_is_a_function_below(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tapec.emit(weighted, (0, 1, 2), "f8[::1], f8[::1], f8[::1]", opt_level=level)
+    found = functions_of(text, monkeypatch)
+    name = "weighted_value_and_grad"
+    assert list(found) == [name, f"{name}_general"]
+    assert text.count(f"return {name}_general(x, w, b)") == 1
+    rng = np.random.default_rng(3)
+    for sizes in ((4, 4, 4), (1, 4, 4), (4, 1, 4), (4, 4, 1), (1, 1, 4), (1, 1, 1), (0, 1, 0)):
+        args = [rng.normal(size=size) for size in sizes]
+        value, gradients = found[name](*args)
+        np.testing.assert_allclose(value, weighted(*args), rtol=1e-12)
+        z = args[0] * args[1] + args[2]
+        seed = np.exp(z) * (1.0 + z)
+        expected = (seed * args[1], seed * args[0], seed)
+        for gradient, one, arg in zip(gradients, expected, args, strict=True):
+            summed = np.broadcast_to(one, z.shape).sum(keepdims=True) if arg.size == 1 != z.size else one
+            np.testing.assert_allclose(gradient, summed, rtol=1e-12, atol=1e-15)
+    with pytest.raises(ValueError, match="broadcast"):
+        found[name](*(np.ones(size) for size in (2, 3, 3)))
+
+
+def test_versions_are_called_after_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = generate(weighted, (0, 1, 2), "f8[::1], f8[::1], f8[::1]", "value_and_grad")[1].named("slope")
+    found = functions_of(joined_text((program,), "Slopes"), monkeypatch)
+    assert list(found) == ["slope", "slope_general"]
+    args = np.array([0.5]), np.array([1.0, 2.0]), np.array([0.3])
+    np.testing.assert_allclose(found["slope"](*args)[0], weighted(*args), rtol=1e-12)
+
+
+def test_versions_for_few_elements_and_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = functions_of(tapec.emit(stepped, (0, 1), "f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1]"), monkeypatch)
+    assert list(found) == [f"stepped_value_and_grad{which}" for which in ("", "_larger", "_general")]
+    for size in (2, 5, 12):
+        a, x = np.random.default_rng(size).normal(size=(3, size, size)), np.linspace(0.1, 1.0, 3 * size).reshape(3, -1)
+        for u, w in (x[0], x[1]), (x[0], np.ones(1)):
+            value, (a_bar, _) = found["stepped_value_and_grad"](a, x, u, w)
+            np.testing.assert_allclose(value, stepped(a, x, u, w), rtol=1e-12)
+        y = np.einsum("ijk,ik->ij", a, x)
+        np.testing.assert_allclose(a_bar, 2.0 * y[:, :, None] * x[:, None, :], rtol=1e-12)
+
+
+def test_two_programs_in_one_module_keep_their_versions_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = "value_and_grad", "grad"
+    made = [generate(weighted, 0, "f8[::1], f8[::1], f8[::1]", kind)[1] for kind in kinds]
+    assert len(functions_of(joined_text(tuple(made), "Both"), monkeypatch)) == 4
+    with pytest.raises(UsageError, match="are called `weighted_grad`"):
+        joined_text((made[1], made[1]), "Twice")

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.backend.printer import expression
-from tapec.syntax.core import Const, Name, Op
+from tapec.backend.printer import expression, function, statements
+from tapec.syntax.core import Break, Const, If, Name, Op
+from tests.optimise.reading import read
 from tests.sampling import sampled
 
 A, B, C = Name("a"), Name("b"), Name("c")
@@ -70,3 +71,42 @@ def test_columns_of_a_matrix_in_fortrans_order_are_kept_on_a_list():
         moved[place] = 1e-6
         difference = columns_in_turn(0.3, m + moved) - columns_in_turn(0.3, m - moved)
         assert m_bar[place] == pytest.approx(difference / 2e-6, abs=1e-8)
+
+
+def text_of(source: str) -> str:
+    return function(read(source), quote=False)
+
+
+def test_values_that_change_places_do_so_in_one_statement():
+    assert "    a, b = b, a\n" in text_of("def f(a, b):\n    t = a\n    a = b\n    b = t\n    return a\n")
+    text = text_of("def f(a, b, c):\n    t = a\n    a = b\n    b = c\n    c = t\n    return a\n")
+    assert text.splitlines()[1] == "    a, b, c = b, c, a"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "t = a\n    a = b\n    b = t\n    return t",  # it is read again
+        "t = a\n    a = b\n    b = a\n    return b",
+        "t = a\n    b = a\n    a = t\n    return b",
+        "t = a\n    a = b\n    c = t\n    return c",
+        "t = a\n    a = t\n    return a",
+        "t = a\n    a = b\n    c = 2.0\n    b = t\n    return b",
+    ],
+)
+def test_other_statements_stay(body: str):
+    text = text_of(f"def f(a, b, c):\n    {body}\n")
+    assert text.endswith(f"    {body}\n")
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        (Op("not", (Op("and", (Op("==", (A, B)), Op("==", (B, C)))),)), "a != b or b != c"),
+        (Op("not", (Op("or", (Op("==", (A, B)), Op("!=", (B, C)))),)), "a != b and b == c"),
+        (Op("not", (Op("and", (Op("<", (A, B)), Op("==", (B, C)))),)), "not (a < b and b == c)"),
+        (Op("<", (A, B)), "a < b"),
+    ],
+)
+def test_opposites_of_conditions(test: Op, text: str):
+    assert statements((If(test, (Break(),), ()),), 0)[0] == f"if {text}:"

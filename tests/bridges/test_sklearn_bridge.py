@@ -50,7 +50,13 @@ def data(rng):
     return X, X @ np.array([1.0, -2.0, 0.5]) + 0.7 + rng.normal(size=200)
 
 
-@pytest.mark.parametrize("estimator", [LossRegressor(), LossRegressor(huber, alpha=0.01)], ids=["default", "huber"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(LossRegressor(), id="default", marks=pytest.mark.exhaustive),
+        pytest.param(LossRegressor(huber, alpha=0.01), id="huber"),
+    ],
+)
 def test_check_estimator(estimator):
     check_estimator(estimator)
 

@@ -25,9 +25,10 @@ TAPEC = f"-DTAPEC_COMMAND={sys.executable};-m;tapec", f"-Dtapec_DIR={ROOT / 'tap
 def build(tmp_path_factory) -> Path:
     """The example's build folder, all programs built."""
     folder = tmp_path_factory.mktemp("cmake")
-    run("cmake", "-S", ROOT / "examples" / "aot_cmake", "-B", folder, *TAPEC)
-    run("cmake", "--build", folder)
-    return folder
+    project = shutil.copytree(ROOT / "examples" / "aot_cmake", folder / "project")
+    run("cmake", "-S", project, "-B", folder / "made", *TAPEC)
+    run("cmake", "--build", folder / "made")
+    return folder / "made"
 
 
 def started(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -97,13 +98,13 @@ def test_the_folder_that_the_command_prints_has_the_package_file():
     assert f"-Dtapec_DIR={printed}" == TAPEC[1] and Path(printed, "tapecConfig.cmake").is_file()
 
 
+# the last one: the programs compute something else afterwards
 @pytest.mark.slow
-def test_an_edited_function_is_built_again(tmp_path):
-    project = shutil.copytree(ROOT / "examples" / "aot_cmake", tmp_path / "project")
-    run("cmake", "-S", project, "-B", tmp_path / "made", *TAPEC)
-    library = tmp_path / "made" / "derivatives" / "lib" / "liboscillation.so"
+def test_an_edited_function_is_built_again(build):
+    library = build / "derivatives" / "lib" / "liboscillation.so"
     before = library.read_bytes()
-    model = project / "model.py"
-    model.write_text(model.read_text(encoding="utf-8").replace("total += 0.5 *", "total += 0.25 *"), encoding="utf-8")
-    run("cmake", "--build", tmp_path / "made")
+    model = build.parent / "project" / "model.py"
+    text = model.read_text(encoding="utf-8")
+    model.write_text(text.replace("total += 0.5 *", "total += 0.25 *"), encoding="utf-8")
+    run("cmake", "--build", build)
     assert library.read_bytes() != before

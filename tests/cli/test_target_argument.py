@@ -5,11 +5,12 @@ import sys
 import numpy as np
 import pytest
 
+from tapec.backend.file_header import without_header
 from tapec.cli.shared_options import WrongInput, portable
 from tapec.cli.target_argument import arguments_of, sources
 from tapec.cli.target_completion import matching_targets
 from tapec.loading import load
-from tests.cli.running import refused
+from tests.cli.running import refused, succeeds
 
 
 class TestTarget:
@@ -78,6 +79,13 @@ class TestArguments:
     )
     def test_wrong_ones(self, model, text, message):
         assert message in refused("check", "cli_model.py:loss", "--args", text)
+
+
+    def test_they_stand_for_their_types(self, model):
+        by_values = succeeds("grad", "cli_model.py:loss", "--args", "np.ones(3), a=scale")
+        by_types = succeeds("grad", "cli_model.py:loss", "--sig", "f8[::1], f8")
+        assert without_header(by_values) == without_header(by_types)
+        assert "give one of them" in refused("grad", "cli_model.py:loss", "--args", "np.ones(3), 1.0", "--sig", "f8[:]")
 
 
 class TestCompletion:

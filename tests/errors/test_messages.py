@@ -14,6 +14,7 @@ import pytest
 import tapec
 from tapec import errors
 from tests.errors import Refusal, golden, read, write
+from tests.sampling import sampled
 
 SUBJECTS = (
     *("assignment", "statements", "expressions", "containers", "library", "indexing", "calls"),
@@ -111,10 +112,13 @@ CASES = [(subject, case) for subject in SUBJECTS for case in importlib.import_mo
 
 @pytest.mark.parametrize(
     ("subject", "case"),
-    [
-        pytest.param(subject, case, marks=pytest.mark.slow) if str(case) in SLOW else (subject, case)
-        for subject, case in CASES
-    ],
+    sampled(
+        [
+            pytest.param(subject, case, marks=pytest.mark.slow) if str(case) in SLOW else (subject, case)
+            for subject, case in CASES
+        ],
+        3,
+    ),
     ids=str,
 )
 def test_message(subject: str, case: Refusal, request: pytest.FixtureRequest):

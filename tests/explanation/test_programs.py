@@ -27,7 +27,7 @@ def programs() -> Iterator[Any]:
         yield pytest.param(getattr(source, case), source.arguments(np.random.default_rng(7)), (0,), id=f"golden_{case}")
 
 
-@pytest.mark.parametrize("function, arguments, wrt", sampled(programs(), 16))
+@pytest.mark.parametrize("function, arguments, wrt", sampled(programs(), 24, default=3))
 def test_it_is_explained(function, arguments, wrt):
     function = plain_function(function)
     signature = tuple(map(numba.typeof, arguments))

@@ -36,7 +36,7 @@ def load(path: Path) -> ModuleType:
 def generated(function: Any, args: tuple[Any, ...], kind: str) -> str:
     labels = list(function.__code__.co_varnames[: function.__code__.co_argcount])
     types = arguments(tuple(numba.typeof(arg) for arg in args), labels)
-    return module_text(build(function, types, kind, (0,)), function)
+    return module_text(build(function, types, kind, (0,), apart=True), function)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -62,7 +62,15 @@ def load(path: Path) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", [LOOPS, NESTS, STORES, EXPRESSIONS], ids=["loops", "nests", "stores", "expressions"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        pytest.param(LOOPS, id="loops"),
+        pytest.param(NESTS, id="nests", marks=pytest.mark.exhaustive),
+        pytest.param(STORES, id="stores"),
+        pytest.param(EXPRESSIONS, id="expressions", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_work_grows_with_the_program(piece, tmp_path):
     calls(program(piece, 4), tmp_path / "first.py")
     small, large = (calls(program(piece, count), tmp_path / f"f{count}.py") for count in (8, 20))

@@ -176,7 +176,7 @@ CASES = (
 def test_derivatives_of_programs_with_such_slices(function, args):
     wrt = tuple(place for place, arg in enumerate(args) if isinstance(arg, np.ndarray))
     with oracles.interpreted():
-        oracles.check(function, args, wrt=wrt)
+        oracles.check(function, args, wrt=wrt, forward_level=0)
 
 
 def test_a_factorisation_by_inner_products_keeps_no_rows():

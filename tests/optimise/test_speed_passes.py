@@ -97,6 +97,6 @@ def test_scratch_arrays_of_any_size():
     x = np.linspace(0.1, 0.9, 4)
     with oracles.interpreted():
         for size in (2, 3, 5):
-            oracles.check(scratch_of_any_size, (x, size), wrt=(0,))
+            oracles.check(scratch_of_any_size, (x, size), wrt=(0,), forward_level=0)
         with pytest.raises(ValueError, match="negative dimensions"):
             tapec.grad(scratch_of_any_size)(x, 1)

@@ -7,6 +7,7 @@ import pytest
 
 import tapec
 from tests.oracles import Case, Cases, arr
+from tests.sampling import sampled
 
 cases = Cases()
 LINE = arr(5) - 0.5
@@ -144,27 +145,40 @@ PAIRS = (
 )
 
 
+# the functions by index arrays of all shapes
+by_all_pairs = Cases()
+
+
+def by_pairs(*numbers: int):
+    """A case with index arrays of some shapes; the functions between them see each pair of shapes twice."""
+
+    def add(f):
+        return by_all_pairs(*PAIRS)(cases(*(PAIRS[k] for k in numbers))(f))
+
+    return add
+
+
 def weighted(a):
     """A number that tells where each element stands."""
     return (a * a * np.arange(1.0, 1.0 + a.size).reshape(a.shape)).sum()
 
 
-@cases(*PAIRS)
+@by_pairs(0, 2)
 def index_arrays_beside_slices(a, i, j):
     return weighted(a[i, j]) + weighted(a[:, i, j]) + weighted(a[i, :, j]) + weighted(a[..., i, j])
 
 
-@cases(*PAIRS)
+@by_pairs(1, 3)
 def index_arrays_beside_integers(a, i, j):
     return weighted(a[i, j, 1]) + weighted(a[1, i, j]) + weighted(a[i, 1, j]) + weighted(a[-i - 1, j, -1])
 
 
-@cases(*PAIRS)
+@by_pairs(0, 1)
 def index_arrays_apart(a, i, j):
     return weighted(a[i, :, 1]) + weighted(a[1, :, i]) + weighted(a[i, 1:, j]) + weighted(a[i, None, j])
 
 
-@cases(*PAIRS)
+@by_pairs(2, 3)
 def stores_through_index_arrays(a, i, j):
     b = a * 1.0
     b[i, j] = a[j % 2, i] ** 2
@@ -173,7 +187,7 @@ def stores_through_index_arrays(a, i, j):
     return weighted(b)
 
 
-@cases(*PAIRS)
+@by_pairs(1, 2)
 def stores_through_index_arrays_apart(a, i, j):
     b = a * 1.0
     b[i, :, j] = a[0, :, 1] ** 2
@@ -182,7 +196,7 @@ def stores_through_index_arrays_apart(a, i, j):
     return weighted(b)
 
 
-@cases(*PAIRS)
+@by_pairs(0, 3)
 def index_arrays_that_an_ellipsis_keeps_apart(a, i, j):
     b = a * 1.0
     b[:, i, ..., j] *= a[1, 0, 0]
@@ -192,6 +206,13 @@ def index_arrays_that_an_ellipsis_keeps_apart(a, i, j):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_array_forms(case: Case):
+    case.check()
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("case", by_all_pairs, ids=str)
+def test_index_arrays_of_all_shapes(case: Case):
     case.check()
 
 
@@ -207,16 +228,19 @@ def test_index_arrays_that_do_not_fit():
 @pytest.mark.generated
 @pytest.mark.parametrize(
     ("f", "message"),
-    [
-        (lambda x: np.max(x, where=x > 0.0), "initial"),
-        (lambda x: np.gradient(x[:1])[0], "too small"),
-        (lambda x: np.gradient(x, x[:2]).sum(), "must match"),
-        (lambda x: np.choose(np.array([0, 3, 0]), (x, x)).sum(), "choice array"),
-        (lambda x: np.vecdot(x, x[:1]), "core dimension"),
-        (lambda x: np.matvec(np.outer(x, x), x[:1]).sum(), "core dimension"),
-        (lambda x: np.vecmat(x[:1], np.outer(x, x)).sum(), "core dimension"),
-        (lambda x: np.var(x, ddof=1, correction=1), "simultaneously"),
-    ],
+    sampled(
+        [
+            (lambda x: np.max(x, where=x > 0.0), "initial"),
+            (lambda x: np.gradient(x[:1])[0], "too small"),
+            (lambda x: np.gradient(x, x[:2]).sum(), "must match"),
+            (lambda x: np.choose(np.array([0, 3, 0]), (x, x)).sum(), "choice array"),
+            (lambda x: np.vecdot(x, x[:1]), "core dimension"),
+            (lambda x: np.matvec(np.outer(x, x), x[:1]).sum(), "core dimension"),
+            (lambda x: np.vecmat(x[:1], np.outer(x, x)).sum(), "core dimension"),
+            (lambda x: np.var(x, ddof=1, correction=1), "simultaneously"),
+        ],
+        4,
+    ),
 )
 def test_what_numpy_refuses(f, message):
     with pytest.raises((ValueError, tapec.errors.TapecError), match=message):

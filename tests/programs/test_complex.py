@@ -120,6 +120,7 @@ def test_derivatives_in_jitted_code():
 
 
 @pytest.mark.slow
+@pytest.mark.generated
 def test_hessian_vector_products():
     def curved(z):
         return np.sum(np.abs(z * z - 1.0) ** 2)
@@ -132,6 +133,7 @@ def test_hessian_vector_products():
 
 
 @pytest.mark.slow
+@pytest.mark.generated
 def test_jacobians_of_complex_results_by_real_arguments():
     x = np.array([0.3, 1.2])
     wave = tapec.jacobian(lambda x: np.exp(1j * x))
@@ -143,6 +145,7 @@ def test_jacobians_of_complex_results_by_real_arguments():
     np.testing.assert_allclose(tapec.hessian(lambda x: np.exp(1j * x))(0.4), -np.exp(0.4j))
 
 
+@pytest.mark.generated
 def test_derivatives_within_derivatives():
     def slope(z):
         return abs(tapec.grad(lambda w: (w**3).real)(z)) ** 2
@@ -153,6 +156,7 @@ def test_derivatives_within_derivatives():
 
 
 @pytest.mark.slow
+@pytest.mark.generated
 def test_pullbacks_keep_what_they_need():
     z = Z.copy()
     value, pullback = tapec.vjp(lambda z: z * z, z)
@@ -163,7 +167,7 @@ def test_pullbacks_keep_what_they_need():
 
 # some of them have found mistakes
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled([*range(6), 1015, 1032, 1037], 9))
+@pytest.mark.parametrize("seed", sampled([0, 1, 1015, 2, 1032, 3, 1037, 4, 5], 9, default=2))
 def test_random_programs(seed):
     random_complex.run(seed)
 

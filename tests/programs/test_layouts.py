@@ -69,7 +69,7 @@ PROGRAMS = list(itertools.product((carried, held), STEPS, STEPS, LAYOUTS))
 
 @pytest.mark.slow
 @pytest.mark.generated
-@pytest.mark.parametrize(("way", "first", "second", "layout"), sampled(PROGRAMS[::97], 5))
+@pytest.mark.parametrize(("way", "first", "second", "layout"), sampled(PROGRAMS[::97], 5, default=2))
 def test_derivatives(way, first: str, second: str, layout: str):
     f, x = way(STEPS[first], STEPS[second]), LAYOUTS[layout](BEGIN)
     check(f, (x,), differences=False)

@@ -199,7 +199,7 @@ def rows_of_one_number(m, i, j):
     return tapec.grad(written)(m[i], m[j]).sum()
 
 
-@pytest.mark.parametrize("f", [overlapping, chosen_array, one_array_later, both_tangents])
+@pytest.mark.parametrize("f", sampled([overlapping, chosen_array, one_array_later, both_tangents], 2))
 def test_arrays_that_the_run_finds_to_share_memory_are_refused(f):
     with pytest.raises(ValueError, match="share memory, and one of them is written"):
         tapec.value_and_grad(f)(X.copy())
@@ -232,6 +232,7 @@ def test_what_the_program_passes_on_is_refused_also_if_its_own_arguments_are_one
             tapec.grad(f)(x, x)
 
 
+@pytest.mark.slow
 def test_separate_memory_is_not_asked_for():
     def apart(x):
         return tapec.grad(written)(x, x + 1.0).sum() + tapec.grad(read)(x, x[:]).sum()

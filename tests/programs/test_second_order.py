@@ -21,6 +21,7 @@ from tests.oracles import clone
 from tests.oracles import interpreted as without_compiling
 from tests.programs import Program
 from tests.programs.test_programs import PROGRAMS
+from tests.sampling import sampled
 
 
 def second_order(f: Any, position: int) -> Any:
@@ -44,7 +45,7 @@ def interpreted(function: Any, kind: str, wrt: Any, args: tuple[Any, ...]) -> An
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+@pytest.mark.parametrize("program", sampled(PROGRAMS, 2, default=4), ids=str)
 def test_hessian_vector_product(program: Program):
     args = program.arguments(program.sizes[0] if program.sizes[0] else program.sizes[-1])
     # asked here: some call jitted functions, which take seconds to compile
@@ -103,6 +104,7 @@ def added_to_later_rows(x: Any, iterations: int) -> Any:
     return (x * x).sum()
 
 
+@pytest.mark.slow
 def test_numbers_taken_from_a_list_are_taken_once():
     """The first derivative's list is emptied by its iterations: an iteration that is run again would find it empty."""
     with without_compiling():

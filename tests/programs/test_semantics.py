@@ -31,10 +31,20 @@ CASES = [
     *semantics_lists.CASES,
     *semantics_outside.CASES,
 ]
+WITH_FORWARD_MODE = [f for f, _ in CASES[::3]]
 
 
 @pytest.mark.parametrize(("f", "args"), sampled(CASES, 60), ids=lambda value: getattr(value, "__name__", ""))
 def test_values_and_derivatives(f, args):
+    """Reverse mode of each function, forward mode of every third."""
+    with interpreted():
+        check(f, args, skip_kinks=True, forward=f in WITH_FORWARD_MODE)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("f", "args"), CASES, ids=lambda value: getattr(value, "__name__", ""))
+def test_forward_mode(f, args):
     with interpreted():
         check(f, args, skip_kinks=True)
 

@@ -16,6 +16,7 @@ from tapec.rules import RULES
 from tapec.transforms.strong_zeros import POLES
 from tests.rules.evaluation import adjoints, along, primal
 from tests.rules.references import REFERENCES
+from tests.sampling import sampled
 from tests.typed import interpreted
 
 # a function, its derivative, and what an operand is above
@@ -150,8 +151,10 @@ def test_norms_of_subnormal_vectors(dtype: type):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", [-2, -1, -0.5, 0.5, 2.5, 3, 4])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
+@pytest.mark.parametrize(
+    ("order", "dtype"),
+    sampled([(order, t) for t in (np.float64, np.float32) for order in (-2, -1, -0.5, 0.5, 2.5, 3, 4)], 1, default=2),
+)
 def test_norms_of_other_orders_of_huge_and_tiny_vectors(order: float, dtype: type):
     """Norms of vectors, and of the rows of a matrix."""
     f = lambda x: np.linalg.norm(x, order)  # noqa: E731
@@ -172,8 +175,11 @@ def test_norms_of_other_orders_of_huge_and_tiny_vectors(order: float, dtype: typ
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("f", [np.std, np.nanstd], ids=["std", "nanstd"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
+@pytest.mark.parametrize(
+    ("f", "dtype"),
+    sampled([(np.std, np.float64), (np.std, np.float32), (np.nanstd, np.float32), (np.nanstd, np.float64)], 1, 2),
+    ids=lambda one: one.__name__,
+)
 def test_deviations_of_huge_and_tiny_numbers(f, dtype: type):
     whole = lambda x: f(x, ddof=1)  # noqa: E731
     columns = lambda x: np.sum(f(x.reshape(2, 3), axis=0))  # noqa: E731
@@ -222,6 +228,7 @@ def test_unit_vectors_of_huge_and_tiny_ones():
 
 
 @pytest.mark.slow
+@pytest.mark.generated
 def test_spectral_norms_of_huge_and_tiny_matrices():
     largest = tapec.value_and_grad(lambda a: np.linalg.norm(a, 2))
     a = np.array([[3.0, 1.0], [2.0, 4.0]])
@@ -305,6 +312,7 @@ def exponential(a):
 
 
 @pytest.mark.slow
+@pytest.mark.generated
 def test_vectors_of_one_eigenvalue_have_no_derivative():
     a = np.diag([1.0, 1.0, 2.0]) + 1e-17
     assert np.isnan(tapec.grad(exponential)(a)).any()
@@ -314,6 +322,7 @@ def test_vectors_of_one_eigenvalue_have_no_derivative():
 
 
 @pytest.mark.slow
+@pytest.mark.generated
 def test_a_singular_determinant():
     det = lambda a: np.linalg.det(a)  # noqa: E731
     assert np.allclose(tapec.grad(det)(np.array([[1.0, 2.0], [2.0, 4.0]])), [[4.0, -2.0], [-2.0, 1.0]])

@@ -9,6 +9,8 @@ import tapec
 from tests.oracles import check
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 A = np.array([[2.0, 1.0], [1.0, 3.0]])
 B = np.array([1.0, 2.0])
 

@@ -11,7 +11,7 @@ import scipy.linalg as sl
 import tapec
 from tests.oracles import interpreted
 
-pytestmark = [pytest.mark.generated, pytest.mark.slow]
+pytestmark = [pytest.mark.generated, pytest.mark.slow, pytest.mark.usefixtures("mostly_plainly")]
 RNG = np.random.default_rng(3)
 C, E = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 4))
 POSITIVE = C @ C.T + 0.1 * np.eye(4)

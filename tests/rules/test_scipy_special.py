@@ -20,6 +20,8 @@ from tapec_runtime.scipy_special import LOOPS
 from tests.oracles import interpreted
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 ALL = (-2.7, -0.6, 0.3, 1.9)
 RIGHT = (0.07, 0.8, 2.3, 11.0)
 UNIT = (0.003, 0.2, 0.5, 0.93)

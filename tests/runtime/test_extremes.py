@@ -10,6 +10,7 @@ from numba import njit
 
 import tapec
 import tapec_runtime
+from tests.sampling import sampled
 
 NUMBERS = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-310]
 
@@ -31,7 +32,7 @@ def test_the_results_are_those_of_numpy(name, dtype):
 
 
 @pytest.mark.parametrize("where", [0, 7, 99])
-@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("name", sampled(["max", "min"], 3))
 def test_a_nan_is_found_wherever_it_is(name, where):
     def extreme(x):
         return getattr(x, name)()
@@ -43,6 +44,7 @@ def test_a_nan_is_found_wherever_it_is(name, where):
     np.testing.assert_array_equal(gradient, np.full(100, 0.01))
 
 
+@pytest.mark.slow
 def test_extremes_of_a_loop_can_run_on_vectors():
     def largest(x, y):
         return np.maximum(x, y).max()

@@ -91,6 +91,7 @@ def steps(u, a, b, n):
     return np.sum(u * u)
 
 
+@pytest.mark.slow
 def test_second_derivatives_by_factors(rng: np.random.Generator):
     args = rng.normal(size=3), rng.normal(size=(3, 3)) + 3.0 * np.eye(3), rng.normal(size=(3, 3)), 3
     with interpreted():

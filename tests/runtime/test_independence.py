@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numba import njit
 
 import tapec_runtime
+
+pytestmark = pytest.mark.optimised
 
 
 @njit(error_model="numpy", fastmath={"reassoc", "contract"})

@@ -35,9 +35,12 @@ LIMITS = {
     "erf": (1.0, 5.95),
 }
 
-pytestmark = pytest.mark.skipif(
-    not _vector_widths(cpu_target.target_context.codegen()), reason="no fused multiplication"
-)
+pytestmark = [
+    pytest.mark.optimised,
+    pytest.mark.skipif(
+        not _vector_widths(cpu_target.target_context.codegen()), reason="no fused multiplication"
+    ),
+]
 
 
 @elementwise("asinh", np.arcsinh)

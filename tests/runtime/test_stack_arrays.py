@@ -8,6 +8,8 @@ from numba import njit
 
 import tapec_runtime
 
+pytestmark = pytest.mark.optimised
+
 
 @njit
 def sums(x):

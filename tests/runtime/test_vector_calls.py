@@ -13,10 +13,13 @@ from tapec_runtime import vector_calls
 from tapec_runtime.vector_functions import _vector_widths
 
 CODEGEN = cpu_target.target_context.codegen()
-pytestmark = pytest.mark.skipif(
-    not _vector_widths(CODEGEN) or not vector_calls._inlines(CODEGEN),
-    reason="no fused multiplication, or a Numba that inlines in one step",
-)
+pytestmark = [
+    pytest.mark.optimised,
+    pytest.mark.skipif(
+        not _vector_widths(CODEGEN) or not vector_calls._inlines(CODEGEN),
+        reason="no fused multiplication, or a Numba that inlines in one step",
+    ),
+]
 FLAGS = {"error_model": "numpy", "fastmath": {"reassoc", "contract"}}
 VECTOR = (float64[::1], float64[::1])
 

@@ -17,6 +17,8 @@ from tapec_runtime.vector_functions import _vector_widths
 from tests.sampling import sampled
 from tools.accuracy import LIBRARY, LIMIT, SUBJECTS, library, loop, loop_of_two, worst, worst_power
 
+pytestmark = pytest.mark.optimised
+
 NAMES = [subject.name for subject in SUBJECTS]
 EDGES = np.array(
     [0.0, 1.0, 0.5, 2.0, 3.0, 5e-324, 1e-310, 2.0**-1022, 1e-20, 1e20, 2.0**30, 2.0**52 + 1, 2.0**53 + 2, 709.0,

@@ -137,6 +137,7 @@ def test_a_broken_link_fails(tmp_path: Path, link: str):
     assert "missing" in site.build(pages, tmp_path / "site")
 
 
+@pytest.mark.slow
 def test_the_examples_of_docstrings():
     for module in (site, snippets, reference):
         assert doctest.testmod(module).failed == 0

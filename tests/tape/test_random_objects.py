@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sampling import sampled
 from tests.tape.random_objects import examine
+
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, 40, 10))
+@pytest.mark.parametrize("start", sampled(range(0, 40, 10), 1, default=4))
 def test_random_programs(start):
     for seed in range(start, start + 10):
         examine(seed, pairs=12)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, 20, 10))
+@pytest.mark.parametrize("start", sampled(range(0, 20, 10), 1, default=2))
 def test_random_programs_with_complex_values(start):
     for seed in range(start, start + 10):
         examine(seed, pairs=12, runs=3, mixed=True)

@@ -9,6 +9,8 @@ from tests.sampling import sampled
 from tests.tape.random_functions import interpreted
 from tests.tape.random_states import BETWEEN, ENDS, LOOPS, MODES, WAYS, compare
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch):
@@ -25,7 +27,9 @@ def programs():
         yield way, BETWEEN[k % len(BETWEEN)], loop, ENDS[k % len(ENDS)], MODES[k % len(MODES)], k % 3 == 0
 
 
-@pytest.mark.parametrize(("way", "between", "loop", "end", "mode", "compiled_function"), sampled(programs(), 12))
+@pytest.mark.parametrize(
+    ("way", "between", "loop", "end", "mode", "compiled_function"), sampled(programs(), 10, default=5)
+)
 def test_against_the_oracle(way, between, loop, end, mode, compiled_function):
     compare(way, between, loop, end, mode, compiled_function, runs=1)
 

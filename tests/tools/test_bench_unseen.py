@@ -28,7 +28,7 @@ def installed() -> dict[str, Peer]:
     return {peer.name: peer for peer in forms.installed()}
 
 
-@pytest.mark.parametrize("problem", sampled(PROBLEMS, 36), ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", sampled(PROBLEMS, 36, default=2), ids=lambda problem: problem.name)
 def test_gradients_agree_with_differences(problem):
     with interpreted():
         assert worst_deviation(problem, SMALL[problem.name]) < 1e-6
@@ -36,7 +36,7 @@ def test_gradients_agree_with_differences(problem):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PEERS)
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", sampled(PROBLEMS, 36, default=2), ids=lambda problem: problem.name)
 def test_gradients_agree_with_other_tools(name, problem):
     """Machine code of every third one, of the others generated Python of which Numba infers the types."""
     peer = installed()[name]

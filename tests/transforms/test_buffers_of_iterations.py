@@ -119,9 +119,9 @@ def test_values_of_inner_loops_are_in_buffers(function, args):
     source = tapec.value_and_grad(function).source(*[numba.typeof(arg) for arg in args])
     assert "_store_stack.append(" in source
     with interpreted():
-        check(function, args, wrt=(0,))
+        check(function, args, wrt=(0,), forward_level=0)
         # no iterations at all, or none of an inner loop
-        check(function, (*args[:-1], 100 if function is fewer_in_each_iteration else 0), wrt=(0,))
+        check(function, (*args[:-1], 100 if function is fewer_in_each_iteration else 0), wrt=(0,), forward_level=0)
 
 
 @pytest.mark.parametrize(("function", "args"), sampled(CASES, 2))
@@ -175,4 +175,4 @@ def test_a_few_iterations_that_formulas_count_stay_on_lists():
     assert "_store_stack" not in tapec.emit(neighbours, signature="f8[::1], f8")
     with interpreted():
         x = np.random.default_rng(3).uniform(0.1, 0.9, 9)
-        check(neighbours, (x, 2.0), wrt=(0,))
+        check(neighbours, (x, 2.0), wrt=(0,), forward_level=0)

@@ -380,18 +380,19 @@ def test_what_is_proved_is_not_tested():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled(range(6), 3))
+@pytest.mark.parametrize("seed", sampled(range(6), 3, default=3))
 def test_random_programs(seed: int, tmp_path: Path):
     assert not subscripts.checked(seed, tmp_path, Counter())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", sampled(range(6), 3))
+@pytest.mark.parametrize("seed", sampled(range(6), 3, default=3))
 def test_random_array_subscripts(seed: int, tmp_path: Path):
     assert not subscripts.checked(seed, tmp_path, Counter(), "arrays")
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("grammar", "count"), [("elements", 15), ("arrays", 8)])
 def test_many_random_programs(grammar: str, count: int):
     command = [sys.executable, "-m", "tools.fuzz.subscripts", "--seed", "100", "--count", str(count)]

@@ -11,6 +11,7 @@ import pytest
 import tapec
 from tapec.errors import NotDifferentiable, UsageError
 from tests.oracles import interpreted
+from tests.sampling import sampled
 
 X = np.linspace(0.2, 1.1, 40)
 
@@ -49,7 +50,7 @@ def independent(x, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("f", [steps, two_loops, fresh_arrays, independent], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled([steps, two_loops, fresh_arrays, independent], 1, 2), ids=lambda f: f.__name__)
 def test_the_gradient_is_the_same(f):
     free = tapec.value_and_grad(f)
     limited = [tapec.value_and_grad(f, memory=limit) for limit in ("3kB", "20kB", "1GB")]

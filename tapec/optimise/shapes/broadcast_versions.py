@@ -48,12 +48,15 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Array, Type
 
 
-def broadcast_versions(function: Function) -> Versions | None:
+def broadcast_versions(function: Function, alone: bool = False) -> Versions | None:
     """The versions of a program; None where operands cannot need broadcasting, or it is not worth it.
+
+    alone  whether each version becomes a function by itself
 
     Expects one name per value, as `number_values` leaves it.
     """
-    if not may_broadcast(function) or sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
+    most = costs.VERSION_FUNCTION if alone else costs.VERSION_STATEMENTS
+    if not may_broadcast(function) or sum(1 for _ in walk(function.body)) > most:
         return None
     worker = _Operands(function)
     body = worker.block(function.body, worker.as_they_are)

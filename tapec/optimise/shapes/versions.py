@@ -68,11 +68,13 @@ class Versions:
     special  those of which the first one is taken whose conditions hold
     other    the program for all arguments
     only     the one that is asked for, by its position, where `other` is the last; None for all of them
+    apart    whether each is a function by itself, which hands what is not for it to the next one
     """
 
     special: tuple[Version, ...]
     other: Function
     only: int | None = None
+    apart: bool = False
 
     @property
     def programs(self) -> tuple[Function, ...]:
@@ -83,6 +85,18 @@ class Versions:
     def first(self) -> Function:
         """The program of the first version that is asked for."""
         return self.programs[self.only or 0]
+
+    def named(self) -> Versions:
+        """The same versions, as functions whose names and descriptions tell which arguments they are for."""
+        first, last = self.programs[0], len(self.special)
+        found = [first]
+        for k, before in enumerate(self.special, 1):
+            few = before.few and (k < last or not before.equal and not before.below)
+            name, which = ("larger", "larger arrays") if few else ("general", "arrays of any shapes")
+            doc = f"The same as `{first.name}`, for {which}."
+            found.append(replace(self.programs[k], name=f"{first.name}_{name}", doc=doc))
+        given = iter(found)
+        return self.of(lambda _: next(given))
 
     def asks_for(self, position: int) -> bool:
         """Whether a version is asked for."""

@@ -66,7 +66,7 @@ def named(one: Any) -> str:
 @pytest.mark.parametrize(("program", "args"), sampled([one[:2] for one in PROGRAMS], 2), ids=named)
 def test_derivatives(program: Any, args: Any):
     with interpreted():
-        check(program, args)
+        check(program, args, forward_level=0)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_was_compared_is_known_to_be_as_long():
     source = tapec.value_and_grad(weighted).source(VECTOR, VECTOR, int64)
     assert source.count("could not be broadcast together") == 1 and "w = np.empty" not in source
     with interpreted():
-        check(weighted, (np.linspace(0.1, 0.9, 7), np.linspace(-0.5, 0.5, 5), 3), wrt=(0, 1))
+        check(weighted, (np.linspace(0.1, 0.9, 7), np.linspace(-0.5, 0.5, 5), 3), wrt=(0, 1), forward_level=0)
 
 
 def perhaps(u, v, k):
@@ -136,7 +136,7 @@ def perhaps(u, v, k):
 @pytest.mark.parametrize("k", [1, 2])
 def test_what_was_compared_in_a_branch_or_loop_is_not_known_after_it(k):
     with interpreted():
-        check(perhaps, (np.linspace(0.1, 0.9, 4), np.linspace(-0.5, 0.5, 3), k), wrt=(0, 1))
+        check(perhaps, (np.linspace(0.1, 0.9, 4), np.linspace(-0.5, 0.5, 3), k), wrt=(0, 1), forward_level=0)
         with pytest.raises(ValueError, match="an array ends before a slice of it does"):
             tapec.grad(perhaps)(np.linspace(0.1, 0.9, 3), np.linspace(-0.5, 0.5, 3), k)
 
@@ -157,7 +157,7 @@ def test_slices_of_an_array_with_a_border_are_as_long_as_what_is_inside():
     # one nest pads an image and puts its shifted copies together
     assert source.partition("np.dot")[0].count("\n    for i in ") == 1
     with interpreted():
-        check(patches, (arr(2, 3, 3, 2), arr(18, 2)), wrt=(0, 1))
+        check(patches, (arr(2, 3, 3, 2), arr(18, 2)), wrt=(0, 1), forward_level=0)
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 3, 2), (2, 0, 3, 2)])
@@ -181,4 +181,4 @@ def growing(x, m, k):
 
 def test_a_quotient_of_extents_is_that_of_its_iteration():
     with interpreted():
-        check(growing, (arr(3), 2, 3), wrt=(0,))
+        check(growing, (arr(3), 2, 3), wrt=(0,), forward_level=0)

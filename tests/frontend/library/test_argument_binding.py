@@ -14,6 +14,8 @@ from tapec.errors import TapecError
 from tapec.frontend.library.argument_binding import by_position
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 X = np.array([[0.31, -1.27, 2.6], [1.49, 0.55, -0.75]])
 
 # calls with all that may be given by position, in order; each is made with every number of them by name

@@ -13,6 +13,8 @@ from scipy.interpolate import Akima1DInterpolator, CubicSpline, PchipInterpolato
 
 import tapec
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 KNOTS = np.array([0.0, 0.7, 1.5, 2.0, 3.0])
 SPLINES = [make(KNOTS, np.sin(KNOTS)) for make in (CubicSpline, PchipInterpolator, Akima1DInterpolator)]
 INSIDE = CubicSpline(KNOTS, np.cos(KNOTS), extrapolate=False)

@@ -11,6 +11,8 @@ from tests import oracles
 from tests.oracles import arr
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 
 def stages(u, a):
     for _ in range(a.shape[0]):

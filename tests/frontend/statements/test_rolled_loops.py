@@ -14,6 +14,8 @@ from tapec.errors import TapecError
 from tests import oracles
 from tests.sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 OFFSETS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (-1, -1), (2, 0), (0, 2))
 
 

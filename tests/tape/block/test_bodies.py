@@ -21,6 +21,8 @@ from tests.tape import (  # noqa: F401
 )
 from tests.tape.bodies import BODIES, Maker, difference, outcome
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 # those whose machine code is made in a second or two
 COMPILED = ("curvefit", "euler_traj", "logistic_newton", "regularizers", "uses_match", "uses_generators")
 
@@ -34,8 +36,9 @@ def undecorated(name):
         return outcome(BODIES[name])
 
 
+# a body is held to differences, or to itself as a function, and by `--exhaustive` to both
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(BODIES, 24))
+@pytest.mark.parametrize("name", sampled(BODIES, 24, default=2))
 def test_undecorated(name):
     _, along = undecorated(name)
     with interpreted():
@@ -43,7 +46,9 @@ def test_undecorated(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if k % 2 else pytest.mark.exhaustive) for k, name in enumerate(BODIES)]
+)
 def test_under_function(name):
     # plainly: how bodies are read is asked here; their loops are made fast above, and for machine code
     plainly = functools.partial(tapec.function, opt_level=1)
@@ -59,8 +64,18 @@ def test_machine_code(name):
     assert outcome(BODIES[name], tapec.function) == pytest.approx(undecorated(name), rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", sampled([name for name in BODIES if name not in GROWING], 12))
-@pytest.mark.parametrize("wrap", [lambda step: step, functools.partial(tapec.function, opt_level=0)])
+# every second one as a tape, the others as functions, and by `--exhaustive` all in both ways
+_KEPT = [name for name in BODIES if name not in GROWING]
+_WAYS = (lambda step: step, functools.partial(tapec.function, opt_level=0))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrap"),
+    [
+        *sampled([(name, _WAYS[k % 2]) for k, name in enumerate(_KEPT)], 9),
+        *(pytest.param(name, _WAYS[k % 2 - 1], marks=pytest.mark.exhaustive) for k, name in enumerate(_KEPT)),
+    ],
+)
 def test_nothing_is_lowered_twice(name, wrap, monkeypatch):
     made = []
     for module, label in ((block_lowering, "lower_block"), (compiled_function, "_lower"), (gradients, "compiled")):

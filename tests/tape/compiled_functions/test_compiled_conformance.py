@@ -10,7 +10,7 @@ import pytest
 import tapec
 from tapec import GradientTape, UnconnectedGradients, Variable, constant, function
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("mostly_plainly")]
 
 Pair = namedtuple("Pair", ["first", "second"])
 

@@ -7,6 +7,8 @@ import pytest
 
 from tapec import GradientTape, Variable, function
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 NONE_AS_NUMBER = "a gradient that is None here is used as a number"
 
 

@@ -12,6 +12,8 @@ import tapec
 from tests.sampling import sampled
 from tests.tape.reference.record import ANSWERS, PROGRAMS, outcome
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 RECORD = json.loads(ANSWERS.read_text(encoding="utf-8"))["answers"]
 
 # where TensorFlow departs from its documentation, or this tape from TensorFlow; see docs/coming_from_tensorflow.md

@@ -15,6 +15,8 @@ from tapec.errors import GradientMismatch, NotDifferentiable, NoTranspose
 from tests.tape import random_rules
 from tests.typed import interpreted
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 X = np.array([0.3, -0.2, 1.1])
 TABLE = np.array([1.0, 2.0, 4.0])
 

@@ -8,6 +8,8 @@ import pytest
 import tapec
 from tapec import GradientTape, Variable
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 ROWS, NOBODY = np.ones((0, 3)), np.ones(0)
 
 # functions of w (3,) that go through arrays without elements

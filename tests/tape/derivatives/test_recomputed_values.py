@@ -8,6 +8,8 @@ import pytest
 import tapec
 from tapec import GradientTape, Variable, constant
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 
 @pytest.mark.slow
 def test_an_array_between_two_tapes():

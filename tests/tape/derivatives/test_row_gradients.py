@@ -13,6 +13,8 @@ import tapec_runtime.indexed_slices
 from tapec import GradientTape, IndexedSlices, Variable, constant
 from tapec.errors import LoweringError
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 numbers = np.array([2, 0, 2, -1])
 
 

@@ -8,6 +8,8 @@ import pytest
 import tapec
 from tapec.tape.plan import tape_plan
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 SHAPES = [
     ((3,), (3,)), ((4,), (4,)), ((3,), (1,)), ((1,), (3,)), ((1,), (1,)), ((5,), (5,)), ((1,), (4,)),
     ((2, 3), (3,)), ((3, 3), (3,)), ((2, 3), (2, 3)), ((2, 3), (2, 1)), ((2, 1), (2, 3)), ((2, 2), (1, 1)),

@@ -12,6 +12,8 @@ import pytest
 from tapec import GradientTape, Variable, constant, function
 from tapec.tape.plan import tape_plan as plans
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 
 class Dense:
     """Makes its variables when it is first called, as layers do."""

@@ -9,6 +9,8 @@ from numba import njit
 import tapec
 from tapec import GradientTape, Variable
 
+pytestmark = pytest.mark.usefixtures("mostly_plainly")
+
 W = np.eye(3) * 2.0
 
 
