@@ -325,12 +325,9 @@ def squeeze(a, axis):
     return np.transpose(a, (place,) + AXES[:place] + AXES[place + 1 : a.ndim])[0]
 
 
-def asfortranarray(a):
+def asfortranarray(a, dtype=None):
     """The array itself if its columns are contiguous, else a copy that has them so."""
-    a = np.asarray(a)
-    if a.flags.f_contiguous:
-        return a
-    return a.T.copy().T
+    return np.asarray(a, dtype, order="F")
 
 
 def _wide(shape, ndim):

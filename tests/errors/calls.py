@@ -234,6 +234,21 @@ def expanded_axis_of_the_run(x, k):
     return np.expand_dims(x, k)[0, 0, 0]
 
 
+@refused(MATRIX)
+def reshape_without_a_copy(x):
+    return x.reshape(12, copy=False)[0]
+
+
+@refused(MATRIX, "F")
+def order_of_the_run(x, order):
+    return np.asarray(x, order=order)[0, 0]
+
+
+@refused(MATRIX, True)
+def copy_or_not_of_the_run(x, again):
+    return x.astype(np.float64, copy=again)[0, 0]
+
+
 @refused(VECTOR)
 def inert_function_of_a_function(x):
     return x[np.argsort(len)[0]]
@@ -312,6 +327,25 @@ def _with_whole_numbers(x, n):
 @refused(VECTOR)
 def recursion_that_comes_back_to_other_types(x):
     return _with_whole_numbers(x[0], 3)
+
+
+@refused(VECTOR)
+def recursion_without_an_end(x):
+    def doubled(k):
+        return 2.0 * doubled(k - 1)
+
+    return doubled(3) if x[0] > 9.0 else x[0]
+
+
+@refused(VECTOR)
+def recursion_by_new_closures(x):
+    def make(scale):
+        def shrink(k):
+            return 1.0 if k < 1 else shrink(k - 2) + make(scale * 2.0)(k - 1)
+
+        return shrink
+
+    return make(1.0)(3) * x[0]
 
 
 @refused(VECTOR)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import TypeMismatch
+from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import indexing, stores
 from tapec.frontend.arrays.copies_of_views import copy_of_view, perhaps_contiguous
 from tapec.frontend.evaluator import numba_types
@@ -216,7 +216,7 @@ def array(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     given = argument(args, kwargs, 1, "dtype")
     again = kwargs.get("copy")
     if getattr(again, "constant", None) is False or (again is not None and is_none(again)):
-        made = asarray(ev, args, kwargs, node)
+        made = asarray(ev, args[:2], kwargs, node)
     else:
         made = copy(ev, args[0], None if is_none(given) else dtype_of(ev, given, node), node)
     least = static_int(kwargs.get("ndmin", number(0)))
@@ -234,19 +234,35 @@ def asarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     value = ev.materialise(args[0])
     given = argument(args, kwargs, 1, "dtype")
     kind = None if is_none(given) else dtype_of(ev, given, node)
-    if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and kind in (None, value.type.dtype):
-        return value
-    return copy(ev, value, kind, node)
+    return _converted(ev, value, kind, argument(args, kwargs, 2, "order"), "np.asarray", node)
 
 
-def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    if not is_none(argument(args, kwargs, 1, "dtype")):
-        return array(ev, args, kwargs, node)
-    value = ev.materialise(args[0])
+def _converted(ev: Evaluator, value: Value, kind: str | None, order: Value, function: str, node: Any) -> Value:
+    """An array of a dtype whose memory has an order: the array itself where it is one, else a copy."""
+    asked = order.obj if isinstance(order, Static) else "unknown"
+    if asked not in (None, "C", "F", "A", "K"):
+        ev.fail(UnsupportedSyntax, "the order of an array's memory is `C`, `F`, `A` or `K`, as a literal", node)
+    type_ = value.type if isinstance(value, Sym | Complex) else None
+    made = value if isinstance(type_, Array) and kind in (None, type_.dtype) else copy(ev, value, kind, node)
+    assert isinstance(made, Sym | Complex) and isinstance(made.type, Array)
+    if asked == "F" and made.type.ndim > 1:
+        turned = ev.get_attribute(made, "T", node)
+        return ev.get_attribute(_in_rows(ev, turned, function, node), "T", node)
+    return _in_rows(ev, made, function, node) if asked in ("C", "F") else made
+
+
+def _in_rows(ev: Evaluator, value: Value, function: str, node: Any) -> Value:
+    """An array whose memory is contiguous: the array itself if its type says that it is, else a copy."""
     if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout == "C":
         return value
     made = copy(ev, value, None, node)
-    return copy_of_view(ev, made, value, "np.ascontiguousarray") if perhaps_contiguous(value) else made
+    return copy_of_view(ev, made, value, function) if perhaps_contiguous(value) else made
+
+
+def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    given = argument(args, kwargs, 1, "dtype")
+    kind = None if is_none(given) else dtype_of(ev, given, node)
+    return _converted(ev, ev.materialise(args[0]), kind, Static("C"), "np.ascontiguousarray", node)
 
 
 def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -255,7 +271,12 @@ def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return ev.cast(ev.scalar(args[0]), Scalar(kind))
     if is_scalar(args[0]) or (isinstance(args[0], Complex) and not args[0].is_array):
         return operation(ev, f"cast.{kind}", (args[0],), node)
-    return copy(ev, args[0], kind, node)
+    again = kwargs.get("copy", number(True))
+    if not isinstance(again, Sym) or again.constant is None:
+        ev.fail(UnsupportedSyntax, "whether `astype` copies must be known", node)
+    if again.constant:
+        return copy(ev, args[0], kind, node)
+    return _converted(ev, ev.materialise(args[0]), kind, argument(args, kwargs, 2, "order"), "astype", node)
 
 
 def array_copy(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -33,6 +33,9 @@ from tapec.syntax.types import INT64, Array
 
 def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """A view of an array whose type is contiguous; otherwise a copy first, as in Numba."""
+    again = kwargs.get("copy", NONE)
+    if not is_none(again) and getattr(again, "constant", None) is not True:
+        ev.fail(UnsupportedSyntax, "`reshape` is taken with `copy=True` or `copy=None`", node)
     if "order" in kwargs or (len(args) == 3 and isinstance(args[2], Static)):
         order = kwargs.get("order", args[-1])
         if not isinstance(order, Static) or order.obj not in ("C", "F"):
@@ -40,7 +43,8 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         args = args[:2] if "order" not in kwargs else args
         kwargs = {key: value for key, value in kwargs.items() if key != "order"}
         if order.obj == "F":
-            return _in_columns(ev, args, kwargs, node)
+            made = _in_columns(ev, args, kwargs, node)
+            return made if is_none(again) else copy(ev, made, None, node)
     shape = args[1:] if len(args) > 2 else [argument(args, kwargs, 1, "newshape")]
     if "shape" in kwargs:
         shape = [kwargs["shape"]]
@@ -49,6 +53,8 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if isinstance(owner, Tup | Lst):
         owner = as_array(ev, owner, node)
     made = reshaped(ev, owner, dims, node)
+    if not is_none(again):
+        return copy(ev, made, None, node)
     return copy_of_view(ev, made, owner, "reshape") if perhaps_contiguous(owner) and not ev.frame.library else made
 
 

@@ -46,7 +46,7 @@ _NO_ELEMENTS = frozenset({"view", "transpose", "reshape", "permute", "dim", "str
 
 
 # functions that copy whatever is not contiguous
-_CONTIGUOUS = frozenset({"ravel", "np.ascontiguousarray"})
+_CONTIGUOUS = frozenset({"ravel", "astype", "np.asarray", "np.ascontiguousarray"})
 
 
 def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part: bool = False) -> Value:
@@ -71,7 +71,9 @@ def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part:
     for axis in range(made.type.ndim):
         ev.dims[result.atom.id, axis] = dim(ev, made, axis).atom
         ev.dim_keys[result.atom.id, axis] = dim_key(ev, made, axis)
-    guard = _guard(ev, source, function) if function in _CONTIGUOUS and not part else ()
+    # an array in columns of which NumPy makes a vector without a copy has one column, or one row
+    by_contiguity = function in _CONTIGUOUS or (made.type.ndim == 1 and source.type.layout == "F")
+    guard = _guard(ev, source, function) if by_contiguity and not part else ()
     ev.copies_of_views[result.atom.id] = CopyOfView(memory, function, ev.span, guard)
     return result
 
@@ -96,7 +98,8 @@ def _guard(ev: Evaluator, source: Sym, function: str) -> Block:
 
 def perhaps_contiguous(value: Value) -> bool:
     """Whether an array's memory may be contiguous although its type does not say so: NumPy then makes no copy."""
-    return isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout == "A"
+    # an array in columns is contiguous in rows, too, where all extents but one are 1
+    return isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout != "C"
 
 
 @dataclass(frozen=True)

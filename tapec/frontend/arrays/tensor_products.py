@@ -9,6 +9,7 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays.array_creation import as_array
+from tapec.frontend.arrays.copies_of_views import copy_of_view
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
@@ -52,7 +53,10 @@ def einsum(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are not known text", node)
     arrays = [array_of(ev, arg, node) for arg in args[1:]]
     inputs, output = _subscripts(ev, text, arrays, node)
-    return _summed(ev, arrays, inputs, output, node)
+    made = _summed(ev, arrays, inputs, output, node)
+    # NumPy gives a view where there is nothing to add up
+    views = len(arrays) == 1 and set(inputs[0]) == set(output)
+    return copy_of_view(ev, made, arrays[0], "np.einsum") if views else made
 
 
 def _as_text(ev: Evaluator, args: Args, node: Any) -> tuple[str, Args]:

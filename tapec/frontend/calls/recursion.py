@@ -1,8 +1,11 @@
-"""Functions that call themselves: lowered once per argument types, and called by name.
+"""Functions that call themselves: lowered once per argument types and captured values, and called by name.
 
 Everything else is inlined.  A recursive function is found when its inlining meets itself; the
 inlining is then undone and a call is written instead.  Its result type is that of the ways that
 end without recursion.
+
+What a function's text means depends on the closure that it is: two closures of one text are two functions,
+unless what is lowered turns out to be the same.
 
 Of functions that call each other all but one are inlined, unless they call themselves, too: those
 are refused.  Numba compiles one of them before it has seen the other.
@@ -13,6 +16,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from tapec.errors import RecursionUnsupported
 from tapec.frontend.arrays.copies_of_views import refuse_shared
@@ -33,7 +38,9 @@ from tapec.syntax.core import (
     map_blocks,
     reads,
     walk,
+    writes,
 )
+from tapec.syntax.renaming import renamed
 from tapec.syntax.types import Array, Type
 
 # what follows the name of a recursive function in those of its derivatives
@@ -53,6 +60,9 @@ class Callee:
     """A recursive function for one tuple of argument types."""
 
     name: str
+    definition: Any
+    # what tells its text and arguments from others, whatever closure it is
+    text: tuple[Any, ...] = ()
     results: list[Type] | None = None
     structure: Value | None = None
     function: Function | None = None
@@ -60,11 +70,38 @@ class Callee:
     settled: bool = False
 
 
+@dataclass(eq=False)
+class Closure:
+    """A recursive function of the program: what it was lowered to, and what that was made of.
+
+    captured  what was read from the frames around it, by frame and name
+    held      what its key names by its id
+    """
+
+    callee: Callee
+    held: tuple[Any, ...]
+    captured: dict[tuple[Frame, str], Value] = field(default_factory=dict)
+
+    def reads_the_same(self) -> bool:
+        """Whether the variables around the function hold what they held when it was lowered."""
+
+        def same(now: Value | None, then: Value) -> bool:
+            # not by `==`, for which 0.0 is -0.0, and 1 is True
+            return now is then or (isinstance(now, Sym) and isinstance(then, Sym) and repr(now) == repr(then))
+
+        return all(same(frame.env.get(name), value) for (frame, name), value in self.captured.items())
+
+
+# how many closures of one definition may be lowered within each other
+_CLOSURES = 8
+
+
 @dataclass
 class Callees:
-    """All recursive functions of a program, by definition and argument types."""
+    """All recursive functions of a program, and the closures by definition, types of arguments, and what is known."""
 
-    known: dict[tuple[Any, ...], Callee] = field(default_factory=dict)
+    made: list[Callee] = field(default_factory=list)
+    closures: dict[tuple[Any, ...], Closure] = field(default_factory=dict)
     definitions: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     # those that are being lowered, the innermost last
@@ -90,7 +127,6 @@ def call(
     env: dict[str, Value] = bind()
     label = getattr(definition, "name", "function")
     params = [leaf for key, value in env.items() for leaf in _passed(key, value)]
-    known = tuple((key, value.obj) for key, value in env.items() if isinstance(value, Static))
     if not all(isinstance(value, Sym | Complex | Static) for value in env.values()):
         ev.fail(
             RecursionUnsupported,
@@ -98,26 +134,20 @@ def call(
             node,
             hint="pass their numbers and arrays one by one, or use a loop",
         )
-    key = (id(definition), frame.jitted, frame.flags, tuple((k, v.type) for k, v in params), repr(known))
-    callee = ev.callees.known.get(key)
-    if callee is None:
-        callee = Callee(_fresh(ev, label))
-        ev.callees.known[key] = callee
-        ev.callees.definitions.add(id(definition))
-        for _ in range(4):
-            before = callee.results
-            ev.callees.open.append(callee)
-            try:
-                _lower(ev, callee, frame, env, body, node)
-            finally:
-                ev.callees.open.pop()
-            if callee.results == before:
-                callee.settled = True
-                break
-        else:
-            ev.fail(RecursionUnsupported, f"the result of `{label}` has no one type", node)
-    elif callee in ev.callees.open[:-1]:
-        _refuse_cycle(ev, callee, definition, node)
+    known = tuple((key, _identity(value.obj)) for key, value in env.items() if isinstance(value, Static))
+    text = (id(definition), frame.jitted, frame.flags, tuple((k, v.type) for k, v in params), known)
+    key = (*text, id(frame.function), id(frame.parent))
+    closure = ev.callees.closures.get(key)
+    if closure is None or (closure.callee.settled and not closure.reads_the_same()):
+        closure = Closure(Callee(_fresh(ev, label), definition, text), (frame.function, frame.parent, *env.values()))
+        _lower_closure(ev, key, closure, frame, env, body, node)
+    elif closure.callee in ev.callees.open[:-1]:
+        _refuse_cycle(ev, closure.callee, definition, node)
+    callee = closure.callee
+    ev.captured.update({place: value for place, value in closure.captured.items() if place[0] not in ev.frames})
+    if callee.settled and callee.results is None:
+        message = f"every way through `{label}` calls it again, or raises"
+        ev.fail(RecursionUnsupported, message, node, hint="return something on one of them")
     if callee.results is None or callee.structure is None:
         raise DeadCode  # not known yet: the ways without recursion tell
     targets = tuple(ev.define("t", type_, temporary=True) for type_ in callee.results)
@@ -127,11 +157,86 @@ def call(
     return returned
 
 
+def _identity(obj: Any) -> Any:
+    """What tells a known argument from others; those of its class may be equal, or look alike."""
+    return (type(obj), repr(obj)) if isinstance(obj, str | bytes | int | float | complex | np.dtype) else id(obj)
+
+
+def _lower_closure(
+    ev: Evaluator, key: tuple[Any, ...], closure: Closure, frame: Frame, env: dict[str, Value], body: Any, node: Any
+) -> None:
+    """Lower a recursive function until the types of its results no longer change."""
+    callees, callee = ev.callees, closure.callee
+    label = getattr(callee.definition, "name", "function")
+    if sum(one.definition is callee.definition for one in callees.open) >= _CLOSURES:
+        message = f"each call of `{label}` calls a new closure, or hands on another known argument"
+        ev.fail(RecursionUnsupported, message, node, hint="pass what changes as numbers")
+    before = callees.closures.get(key)
+    callees.closures[key] = closure
+    callees.made.append(callee)
+    callees.definitions.add(id(callee.definition))
+    try:
+        for _ in range(4):
+            results = callee.results
+            callees.open.append(callee)
+            try:
+                closure.captured = _lower(ev, callee, frame, env, body, node)
+            finally:
+                callees.open.pop()
+            if callee.results == results:
+                callee.settled = True
+                break
+        else:
+            ev.fail(RecursionUnsupported, f"the result of `{label}` has no one type", node)
+    except BaseException:
+        # whoever goes on another way finds no half of a function
+        _forget(ev, callee)
+        del callees.closures[key]
+        if before is not None:
+            callees.closures[key] = before
+        raise
+    closure.callee = _same_as_before(ev, callee)
+
+
+def _same_as_before(ev: Evaluator, callee: Callee) -> Callee:
+    """A function of the same text that was lowered to the same, in place of another one."""
+    callees = ev.callees
+    for earlier in callees.made:
+        if earlier is callee or earlier.text != callee.text or not (earlier.settled and earlier.function):
+            continue
+        if callee.function is not None and _reads(callee.function) == _reads(earlier.function):
+            _forget(ev, callee)
+            return earlier
+    return callee
+
+
+def _forget(ev: Evaluator, callee: Callee) -> None:
+    ev.callees.made.remove(callee)
+    ev.callees.names.discard(callee.name)
+    ev.taken.discard(callee.name)
+
+
+def _reads(function: Function) -> str:
+    """What a function does, whatever it and its variables are called."""
+    names = dict.fromkeys((*function.params, *(name for stmt in walk(function.body) for name in writes(stmt))))
+    short = {name: f"v{k}" for k, name in enumerate(names)}
+
+    def anonymous(block: Block) -> Block:
+        return tuple(
+            replace(stmt, function="")
+            if isinstance(stmt, Call) and stmt.function == function.name
+            else map_blocks(stmt, anonymous)
+            for stmt in block
+        )
+
+    types = [(short[name], function.types.get(name)) for name in names]
+    return repr((len(function.params), types, renamed(anonymous(function.body), short)))
+
+
 def _refuse_cycle(ev: Evaluator, callee: Callee, definition: Any, node: Any) -> None:
     """A call of a function from another recursive one that it calls."""
     names = [one.name for one in ev.callees.open[ev.callees.open.index(callee) :]]
-    keys = {id(one): key for key, one in ev.callees.known.items()}
-    if all(keys[id(one)][0] == id(definition) for one in ev.callees.open if one.name in names):
+    if all(one.definition is definition for one in ev.callees.open if one.name in names):
         label = getattr(definition, "name", "function")
         message = f"`{label}` calls itself with arguments of other types, and that one with those of the first"
         ev.fail(RecursionUnsupported, message, node, hint="give each argument one type, such as 1.0 in place of 1")
@@ -168,8 +273,13 @@ def _fresh(ev: Evaluator, label: str) -> str:
     return name
 
 
-def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], body: Any, node: Any) -> None:
-    """Lower the function on its own, with what is known of its result so far."""
+def _lower(
+    ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], body: Any, node: Any
+) -> dict[tuple[Frame, str], Value]:
+    """Lower the function on its own, with what is known of its result so far.
+
+    returns  what it reads from the frames around it
+    """
     sub = ev.another()
     params: list[str] = []
     inner: dict[str, Value] = {}
@@ -190,7 +300,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
     try:
         result = body(sub, fresh, inner)
     except DeadCode:
-        return
+        return sub.captured
     items = result.items if isinstance(result, Tup) else () if result == Static(None) else (result,)
     if not all(is_scalar(item) or (isinstance(item, Complex) and not item.is_array) for item in items):
         ev.fail(
@@ -218,6 +328,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
     ev.constants.update(sub.constants)
     ev.functions.update(sub.functions)
     ev.reads.update(sub.reads)
+    return sub.captured
 
 
 def finished(callees: Callees, block: Block) -> tuple[Block, tuple[Function, ...]]:
@@ -225,7 +336,7 @@ def finished(callees: Callees, block: Block) -> tuple[Block, tuple[Function, ...
 
     Found by iteration: a function writes into what it stores into, and into what its calls do.
     """
-    made = [callee for callee in callees.known.values() if callee.function is not None]
+    made = [callee for callee in callees.made if callee.function is not None]
     found: dict[str, tuple[int, ...]] = {}
     while True:
         for callee in made:
@@ -240,7 +351,7 @@ def finished(callees: Callees, block: Block) -> tuple[Block, tuple[Function, ...
 def with_changes(ev: Evaluator, block: Block, node: Any) -> Block:
     """A block that is differentiated while the rest is being lowered, its calls as `finished` has them."""
     names = {stmt.function for stmt in walk(block) if isinstance(stmt, Call)}
-    for callee in ev.callees.known.values():
+    for callee in ev.callees.made:
         if callee.name in names and not callee.settled:
             ev.fail(RecursionUnsupported, f"a derivative of `{callee.name}` within itself", node)
     return finished(ev.callees, block)[0]
@@ -249,7 +360,7 @@ def with_changes(ev: Evaluator, block: Block, node: Any) -> Block:
 def writers(callees: Callees) -> list[str]:
     """The recursive functions that write into an argument."""
     finished(callees, ())
-    return [callee.name for callee in callees.known.values() if callee.function is not None and _written(callee)]
+    return [callee.name for callee in callees.made if callee.function is not None and _written(callee)]
 
 
 def _noted(block: Block, found: dict[str, tuple[int, ...]]) -> Block:

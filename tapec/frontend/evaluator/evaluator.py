@@ -113,6 +113,8 @@ class Evaluator(LoweringMethods):
         self.loops: list[Any] = []
         self.functions: dict[Any, FunctionSource] = {}
         self.reads: dict[tuple[Any, str], Any] = {}
+        # what a function that is lowered apart reads from the frames of others
+        self.captured: dict[tuple[Frame, str], Value] = {}
         # attributes of objects that were read, by the object's id: the object and the value
         self.seen: dict[tuple[int, str], tuple[Any, Any]] = {}
         # what the user's variables are given, by the place of the assignment

@@ -75,6 +75,8 @@ def lookup(ev: Evaluator, ident: str, node: Any) -> Value:
     frame: Frame | None = ev.frame
     while frame is not None:
         if ident in frame.env:
+            if frame is not ev.frame and frame not in ev.frames:
+                ev.captured[frame, ident] = frame.env[ident]
             return frame.env[ident]
         if ident in frame.local_names and frame is ev.frame:
             _raise_unset(ev, ident)

@@ -274,7 +274,7 @@ def _attempt(
     core = core if rolled is None else rolled.function
     fast = core if ev.prepare is None else ev.prepare(core, frozenset(ev.constants))
     final = tidied(fast, ev.constants, options)
-    callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
+    callees = tuple(c.function for c in ev.callees.made if c.function is not None)
     lowered = Lowered(core, None, ev.constants, ev.roots, callees=callees)
     source_text = printer.function(final, True)
     program = Program(name, source_text, ev.constants, final, lowered, core.params, options=options)

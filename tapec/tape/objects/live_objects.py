@@ -149,7 +149,7 @@ class LiveObjects(Inputs):
         for name in writers(self.ev.callees):
             raise LoweringError(f"the recursive function `{name}`, which writes into an argument, in a tape")
         names = {leaf.name for leaf in self.leaves}
-        for callee in self.ev.callees.known.values():
+        for callee in self.ev.callees.made:
             if callee.function is None:
                 continue
             own = {*callee.function.params, *(w for stmt in walk(callee.function.body) for w in writes(stmt))}

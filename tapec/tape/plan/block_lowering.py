@@ -230,7 +230,7 @@ def _attempt(
     live.check_writes(written)
     block = refuse_shared(ev, tuple(ev.fixed), block)
     live.check_callees()
-    callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
+    callees = tuple(c.function for c in ev.callees.made if c.function is not None)
     warn_of_iterations(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
     options = tape.options.with_checks(ev.boundscheck)
     plan = TapePlan(

@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.errors import UnsupportedSyntax
+from tests.oracles import check
+from tools.fuzz import memory
+from tools.fuzz.examination import load
 
 
 def written(x, n):
@@ -38,3 +42,79 @@ def test_no_question_is_asked_where_nobody_can_tell():
     assert tapec.value_and_grad(only_read)(x, 4)[0] == only_read(x, 4)
     assert "strides" not in tapec.emit(only_read, signature="float64[:, ::1], int64")
     assert "strides" in tapec.emit(written, signature="float64[:, ::1], int64")
+
+
+# whether a store into the result is one into the array, as text of `y`, an array of six numbers
+SHARING = (
+    "np.asarray(y, order='F')",
+    "np.asarray(y.reshape(2, 3), order='C')[0]",
+    "np.asarray(y.reshape(2, 3), order='F')[0]",
+    "np.asarray(y.reshape(2, 3).T, order='C')[0]",
+    "np.asarray(y.reshape(2, 3).T, order='F')[0]",
+    "np.asarray(y.reshape(2, 3).T, order='K')[0]",
+    "np.array(y.reshape(2, 3), copy=None, order='F')[0]",
+    "np.ascontiguousarray(y, dtype=float)",
+    "np.ascontiguousarray(y.reshape(2, 3).T, dtype=float)[0]",
+    "np.asfortranarray(y.reshape(2, 3), dtype=float)[0]",
+    "np.asfortranarray(y.reshape(2, 3).T)[0]",
+    "np.asarray([y, y], order='F')[0]",
+    "y.astype(float, copy=False)",
+    "y.astype(float, order='F', copy=False)",
+    "y.reshape(2, 3).astype(float, order='F', copy=False)[0]",
+    "np.astype(y, float, copy=False)",
+    "y.astype(float)",
+    "np.reshape(y, -1, copy=True)",
+    "y.reshape(2, 3).T.reshape(-1)",
+    "y.reshape(2, 3).ravel(order='F')",
+)
+PROGRAM = """
+import numpy as np
+def program(x):
+    y = x * 1.0
+    z = {}
+    z[1] = 5.0 * x[5]
+    y[0] = 3.0 * x[4]
+    return y @ (y * x) + z[0] * z[1]
+"""
+X = np.linspace(0.2, 1.3, 6)
+
+
+@pytest.fixture
+def module_of(tmp_path):
+    return lambda text: load(text, tmp_path)
+
+
+@pytest.mark.parametrize("text", SHARING)
+def test_what_numpy_copies_is_a_copy_and_what_it_shares_is_shared(text, module_of):
+    check(module_of(PROGRAM.format(text)).program, (X,))
+
+
+ONE_ROW = (
+    "y.reshape(-1, 1).T.ravel()",
+    "y.reshape(-1, 1).T.reshape(-1)",
+    "np.asarray(y.reshape(1, -1).T, order='C')[:, 0]",
+    "np.ascontiguousarray(y.reshape(-1, 1).T)[0]",
+    "np.asfortranarray(y.reshape(1, -1))[0]",
+)
+
+
+@pytest.mark.parametrize("text", ONE_ROW)
+def test_memory_that_is_contiguous_both_ways_is_found_out_by_the_run(text, module_of):
+    with pytest.raises(ValueError, match="of a contiguous array makes no copy"):
+        tapec.grad(module_of(PROGRAM.format(text)).program)(X)
+
+
+@pytest.mark.parametrize("text", ["np.einsum('i->i', y)", "np.einsum('ij->ji', y.reshape(2, 3))[0]"])
+def test_views_by_einsum_are_refused(text, module_of):
+    with pytest.raises(UnsupportedSyntax, match="share memory in NumPy"):
+        tapec.grad(module_of(PROGRAM.format(text)).program)(X)
+
+
+def test_a_sum_by_einsum_is_an_array_of_its_own(module_of):
+    check(module_of(PROGRAM.format("np.einsum('ij->i', y.reshape(2, 3))")).program, (X,))
+
+
+@pytest.mark.slow
+def test_random_programs_of_views_and_copies(tmp_path):
+    found = [memory.examine(seed, tmp_path) for seed in range(100, 110)]
+    assert found.count(memory.PASSED) >= 5

@@ -1,0 +1,1 @@
+"""Calls: what is inlined, and what is called by name."""
