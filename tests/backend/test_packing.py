@@ -229,7 +229,7 @@ def test_functions_that_ask_for_more_are_lowered_with_each_array(f, params):
 
 
 def test_errors_are_those_of_the_list_as_it_is():
-    with pytest.raises(TapecError, match="arithmetic needs numbers") as refused:
+    with pytest.raises(TapecError, match="cannot compute `==`") as refused:
         tapec.grad(compared)([np.ones((3, 4))] * 5, X)
     assert "packed" not in str(refused.value)
     with pytest.raises(IndexError, match="list index out of range"):

@@ -280,6 +280,11 @@ def a_deep_copy(x, v):
 
 
 @compiled
+def a_deep_copy_with_a_memo(x, v):
+    return copy.deepcopy([x], {})
+
+
+@compiled
 def a_slice_of_a_growing_list(x, v):
     found = [x]
     for value in v:

@@ -48,10 +48,7 @@ def test_an_iteration_writes_into_the_array_that_the_one_before_has_dropped():
                 z_1 = a_old[0]
                 z_2 = z - z_1
                 a_new[0] = z_2
-                a_old_1 = a_old
-                a_old = a_now
-                a_now = a_new
-                a_new = a_old_1
+                a_old, a_now, a_new = a_now, a_new, a_old
             y = a_now[0]
             return y
         """,
