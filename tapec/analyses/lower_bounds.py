@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tapec.syntax.core import Assign, Const, Expr, Function, Name, Op, walk, writes
-from tapec.syntax.types import Scalar
+from tapec.syntax.core import Assign, Const, Expr, Function, Name, Op, Stmt, Store, reads, walk, writes
+from tapec.syntax.types import Array, Scalar
 
 _AT_LEAST = {"exp": 0.0, "exp2": 0.0, "cosh": 1.0, "abs": 0.0, "absolute": 0.0, "fabs": 0.0, "hypot": 0.0}
 _DEPTH = 24
@@ -82,11 +82,23 @@ def sums_of_squares(function: Function) -> frozenset[str]:
     """
     values: dict[str, list[Expr]] = {}
     other = set(function.params)
+
+    def arrays(stmt: Stmt) -> set[str]:
+        return {name for name in reads(stmt) if isinstance(function.types.get(name), Array)}
+
     for stmt in walk(function.body):
-        if isinstance(stmt, Assign):
-            values.setdefault(stmt.target, []).append(stmt.value)
-        else:
-            other.update(writes(stmt))
+        match stmt:
+            case Assign(target=target, value=Op(fn="empty" | "zeros")):
+                values.setdefault(target, [])
+            case Assign(target=target, value=value):
+                values.setdefault(target, []).append(value)
+                if not isinstance(value, Op) or value.fn not in ("load", "dim"):
+                    other |= arrays(stmt)
+            case Store(array=array, value=value):
+                # an element is such a sum if all are that are written
+                values.setdefault(array, []).append(value)
+            case _:
+                other.update(writes(stmt), arrays(stmt))
     found = {name for name in values if name not in other and function.types[name].is_float}
     before = -1
     while len(found) != before:
@@ -100,7 +112,7 @@ def _is_sum_of_squares(value: Expr, known: set[str]) -> bool:
         return arg.id in known if isinstance(arg, Name) else _is_sum_of_squares(arg, known)
 
     match value:
-        case Name(id=name):
+        case Name(id=name) | Op(fn="load", args=(Name(id=name), *_)):
             return name in known
         case Const(value=float() | int() as number):
             return number == 0

@@ -150,4 +150,4 @@ def test_derivatives(f):
 def test_the_reverse_sweep_changes_places_back():
     source = tapec.value_and_grad(exchanged, opt_level=0).source(typeof(np.ones(3)), typeof(1))
     back = source.partition("# reverse sweep")[2].partition("for i_1")[0]
-    assert "now_bar_1 = old_1_bar\n" in back and "now_bar = now_bar_1\n" in back
+    assert "old_1_bar, now_bar = now_bar, old_1_bar\n" in back

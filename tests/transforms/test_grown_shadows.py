@@ -125,7 +125,7 @@ def test_derivatives(f: Callable[..., Any]):
         check(f, (X,), (0,), forward_level=0)
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [f for f in PROGRAMS if f is not by_hand], ids=lambda f: f.__name__)
 def test_there_is_one_shadow(f: Callable[..., Any]):
     source = tapec.value_and_grad(f).source(typeof(X))
     _, reverse = source.split("# reverse sweep")
@@ -136,18 +136,9 @@ def test_there_is_one_shadow(f: Callable[..., Any]):
     assert f is a_list_per_iteration or "bar_stack" not in source
 
 
-@pytest.mark.parametrize("f", [stack, pairs, segments, in_a_branch, by_hand], ids=lambda f: f.__name__)
-def test_what_grows_is_a_list(f: Callable[..., Any]):
-    source = tapec.value_and_grad(f).source(typeof(X))
-    assert ".append(0.0)" in source
-    assert "room[k] = " not in source
-    assert "more[k] = " not in source.replace("# more[k] = ", "")
-
-
 def test_explained():
     why = str(tapec.explain(stack, signature="f8[::1]"))
     assert "one shadow for `todo`, however often it grows" in why
-    assert "`todo` is a list" in why
 
 
 @pytest.mark.slow

@@ -185,9 +185,7 @@ def test_values_that_change_places_are_kept_apart():
             u = x
             v = y
             for i in range(n):
-                u_2 = u
-                u = v
-                v = u_2
+                u, v = v, u
             return u
         """,
         again=False,  # the name of the value that is kept gets another number
