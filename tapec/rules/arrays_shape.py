@@ -325,11 +325,6 @@ def squeeze(a, axis):
     return np.transpose(a, (place,) + AXES[:place] + AXES[place + 1 : a.ndim])[0]
 
 
-def asfortranarray(a, dtype=None):
-    """The array itself if its columns are contiguous, else a copy that has them so."""
-    return np.asarray(a, dtype, order="F")
-
-
 def _wide(shape, ndim):
     return (1,) * (ndim - len(shape)) + shape
 
@@ -460,7 +455,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "astype": astype,
     "ix_": ix_,
     "squeeze": squeeze,
-    "asfortranarray": asfortranarray,
     "broadcast_shapes": broadcast_shapes,
     "broadcast_to": broadcast_to,
     "broadcast_arrays": broadcast_arrays,

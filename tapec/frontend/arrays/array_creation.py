@@ -8,7 +8,7 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import indexing, stores
-from tapec.frontend.arrays.copies_of_views import copy_of_view, perhaps_contiguous
+from tapec.frontend.arrays.copies_of_views import copy_of_view, is_unclear
 from tapec.frontend.evaluator import numba_types
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs, argument, dtype_of, extents
@@ -33,6 +33,7 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.operations import allocation, elementwise, integer_checks
 from tapec.frontend.operations.complex_arithmetic import common, lead, operation
+from tapec.frontend.operations.memory_order import note_order
 from tapec.frontend.structures.lists import column
 from tapec.syntax.core import Const
 from tapec.syntax.types import Array, Scalar
@@ -212,13 +213,23 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
     return result
 
 
+def _ordered_copy(ev: Evaluator, value: Value, kind: str | None, order: Value, node: Any) -> Value:
+    """A fresh array in rows, of which is noted whether NumPy may have it in columns."""
+    made = copy(ev, value, kind, node)
+    asked = order.obj if isinstance(order, Static) else None
+    if asked != "C" and not ev.frame.library:
+        note_order(ev, made, (value,), certainly=asked == "F")
+    return made
+
+
 def array(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     given = argument(args, kwargs, 1, "dtype")
     again = kwargs.get("copy")
     if getattr(again, "constant", None) is False or (again is not None and is_none(again)):
         made = asarray(ev, args[:2], kwargs, node)
     else:
-        made = copy(ev, args[0], None if is_none(given) else dtype_of(ev, given, node), node)
+        kind = None if is_none(given) else dtype_of(ev, given, node)
+        made = _ordered_copy(ev, args[0], kind, kwargs.get("order", NONE), node)
     least = static_int(kwargs.get("ndmin", number(0)))
     rank = getattr(made.type, "ndim", 0)  # type: ignore[attr-defined]
     if least is None:
@@ -243,7 +254,8 @@ def _converted(ev: Evaluator, value: Value, kind: str | None, order: Value, func
     if asked not in (None, "C", "F", "A", "K"):
         ev.fail(UnsupportedSyntax, "the order of an array's memory is `C`, `F`, `A` or `K`, as a literal", node)
     type_ = value.type if isinstance(value, Sym | Complex) else None
-    made = value if isinstance(type_, Array) and kind in (None, type_.dtype) else copy(ev, value, kind, node)
+    same = isinstance(type_, Array) and kind in (None, type_.dtype)
+    made = value if same else _ordered_copy(ev, value, kind, NONE if asked == "F" else order, node)
     assert isinstance(made, Sym | Complex) and isinstance(made.type, Array)
     if asked == "F" and made.type.ndim > 1:
         turned = ev.get_attribute(made, "T", node)
@@ -253,16 +265,22 @@ def _converted(ev: Evaluator, value: Value, kind: str | None, order: Value, func
 
 def _in_rows(ev: Evaluator, value: Value, function: str, node: Any) -> Value:
     """An array whose memory is contiguous: the array itself if its type says that it is, else a copy."""
-    if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout == "C":
+    if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and not is_unclear(ev, value):
         return value
     made = copy(ev, value, None, node)
-    return copy_of_view(ev, made, value, function) if perhaps_contiguous(value) else made
+    return copy_of_view(ev, made, value, function) if is_unclear(ev, value) else made
 
 
 def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     given = argument(args, kwargs, 1, "dtype")
     kind = None if is_none(given) else dtype_of(ev, given, node)
     return _converted(ev, ev.materialise(args[0]), kind, Static("C"), "np.ascontiguousarray", node)
+
+
+def asfortranarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    given = argument(args, kwargs, 1, "dtype")
+    kind = None if is_none(given) else dtype_of(ev, given, node)
+    return _converted(ev, ev.materialise(args[0]), kind, Static("F"), "np.asfortranarray", node)
 
 
 def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -275,7 +293,7 @@ def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if not isinstance(again, Sym) or again.constant is None:
         ev.fail(UnsupportedSyntax, "whether `astype` copies must be known", node)
     if again.constant:
-        return copy(ev, args[0], kind, node)
+        return _ordered_copy(ev, args[0], kind, argument(args, kwargs, 2, "order"), node)
     return _converted(ev, ev.materialise(args[0]), kind, argument(args, kwargs, 2, "order"), "astype", node)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import subscripts
 from tapec.frontend.arrays.array_creation import as_array, copy
-from tapec.frontend.arrays.copies_of_views import copy_of_view, perhaps_contiguous
+from tapec.frontend.arrays.copies_of_views import copy_of_view, is_unclear
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs, argument, extents
 from tapec.frontend.evaluator.values import (
@@ -55,7 +55,7 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     made = reshaped(ev, owner, dims, node)
     if not is_none(again):
         return copy(ev, made, None, node)
-    return copy_of_view(ev, made, owner, "reshape") if perhaps_contiguous(owner) and not ev.frame.library else made
+    return copy_of_view(ev, made, owner, "reshape") if is_unclear(ev, owner) and not ev.frame.library else made
 
 
 def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -69,14 +69,14 @@ def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be reshaped", node)
     turned = reversed_axes(ev, owner)
     made = reshaped(ev, turned, tuple(reversed(dims)), node)
-    made = ev.sym(copy_of_view(ev, made, owner, "reshape")) if perhaps_contiguous(turned) else made
+    made = ev.sym(copy_of_view(ev, made, owner, "reshape")) if is_unclear(ev, turned) else made
     return reversed_axes(ev, made)
 
 
 def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> Sym:
     if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be reshaped", node)
-    if owner.type.layout != "C":
+    if is_unclear(ev, owner):
         owner = ev.sym(copy(ev, owner, None, node))
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     size = ev.sym(ev.get_attribute(owner, "size", node))
@@ -120,7 +120,7 @@ def _missing(ev: Evaluator, size: Sym, rest: Sym) -> Sym:
 def ravel(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = _ordered(ev, ev.materialise(args[0]), argument(args, kwargs, 1, "order"), node)
     made = reshaped(ev, owner, (ev.sym(ev.get_attribute(owner, "size", node)),), node)
-    return copy_of_view(ev, made, owner, "ravel") if perhaps_contiguous(owner) and not ev.frame.library else made
+    return copy_of_view(ev, made, owner, "ravel") if is_unclear(ev, owner) and not ev.frame.library else made
 
 
 def _ordered(ev: Evaluator, owner: Value, order: Value, node: Any) -> Value:

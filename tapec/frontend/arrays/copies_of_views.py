@@ -20,6 +20,7 @@ from tapec.frontend.evaluator.unfinished_blocks import OpenIf, freeze
 from tapec.frontend.evaluator.values import Complex, Sym, Tup, Value, number
 from tapec.frontend.operations.allocation import dim, dim_key
 from tapec.frontend.operations.complex_arithmetic import joined
+from tapec.frontend.operations.memory_order import may_be_in_columns
 from tapec.frontend.structures.merging import note_roots
 from tapec.syntax.core import (
     Assign,
@@ -46,7 +47,7 @@ _NO_ELEMENTS = frozenset({"view", "transpose", "reshape", "permute", "dim", "str
 
 
 # functions that copy whatever is not contiguous
-_CONTIGUOUS = frozenset({"ravel", "astype", "np.asarray", "np.ascontiguousarray"})
+_CONTIGUOUS = frozenset({"ravel", "astype", "np.asarray", "np.ascontiguousarray", "np.asfortranarray"})
 
 
 def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part: bool = False) -> Value:
@@ -64,6 +65,10 @@ def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part:
     if function == "np.diag" and source.type.ndim != 2:
         return made
     memory = ev.roots.get(source.atom.id, frozenset())
+    # a copy of a copy shares the memory of the first one, too
+    for other, known in ev.copies_of_views.items():
+        if ev.roots.get(other, frozenset()) & memory:
+            memory |= known.memory
     # an assignment of its own, where the copy is complete
     result = ev.assign(made.atom, made.type)
     assert isinstance(result.atom, Name)
@@ -73,7 +78,9 @@ def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part:
         ev.dim_keys[result.atom.id, axis] = dim_key(ev, made, axis)
     # an array in columns of which NumPy makes a vector without a copy has one column, or one row
     by_contiguity = function in _CONTIGUOUS or (made.type.ndim == 1 and source.type.layout == "F")
-    guard = _guard(ev, source, function) if by_contiguity and not part else ()
+    # nor does the program know what NumPy does with memory that may have another order there
+    is_asked = by_contiguity and not part and not memory & ev.in_columns
+    guard = _guard(ev, source, function) if is_asked else ()
     ev.copies_of_views[result.atom.id] = CopyOfView(memory, function, ev.span, guard)
     return result
 
@@ -96,10 +103,15 @@ def _guard(ev: Evaluator, source: Sym, function: str) -> Block:
     return freeze(test)
 
 
-def perhaps_contiguous(value: Value) -> bool:
-    """Whether an array's memory may be contiguous although its type does not say so: NumPy then makes no copy."""
+def is_unclear(ev: Evaluator, value: Value) -> bool:
+    """Whether an array's memory may be contiguous although its type does not say so, or the other way round.
+
+    NumPy then makes no copy, or makes one.
+    """
+    if not isinstance(value, Sym | Complex) or not isinstance(value.type, Array):
+        return False
     # an array in columns is contiguous in rows, too, where all extents but one are 1
-    return isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout != "C"
+    return value.type.layout != "C" or (not ev.frame.library and may_be_in_columns(ev, value))
 
 
 @dataclass(frozen=True)

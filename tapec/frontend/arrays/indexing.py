@@ -62,6 +62,7 @@ from tapec.frontend.operations.circular_shifts import is_shifted
 from tapec.frontend.operations.complex_arithmetic import each, parts
 from tapec.frontend.operations.elementwise import element
 from tapec.frontend.operations.integer_checks import at_least
+from tapec.frontend.operations.memory_order import note_order
 from tapec.frontend.structures import dicts
 from tapec.frontend.structures.constant_containers import as_tuple
 from tapec.frontend.structures.lists import column
@@ -125,7 +126,11 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
                 _check_places(ev, owner, places, node)
             return load_at(ev, owner, tuple(place.atom for place in places))
         if any(is_advanced(sub) for sub in subs):
-            return gather(ev, owner, subs, node)
+            made = gather(ev, owner, subs, node)
+            if not ev.frame.library:
+                # NumPy may move the axes of what it gathers
+                note_order(ev, made, (owner,), certainly=not is_advanced(subs[0]))
+            return made
         return viewed(ev, owner, subs, node)
 
 

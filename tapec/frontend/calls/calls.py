@@ -61,6 +61,7 @@ from tapec.frontend.library import (
 from tapec.frontend.library.text_methods import text_method
 from tapec.frontend.operations import python_errors
 from tapec.frontend.operations.elementwise import repeated_first
+from tapec.frontend.operations.memory_order import IN_ROWS, ORDERED, note_order
 from tapec.frontend.operations.opaque_calls import opaque_call
 from tapec.frontend.operations.registered_derivatives import lowering_of
 from tapec.frontend.source.function_source import undecorated
@@ -139,6 +140,16 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
 
 def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python object that is known: a rule, a library function or source."""
+    made = _of_object(ev, obj, args, kwargs, node)
+    name, module = getattr(obj, "__name__", ""), getattr(obj, "__module__", None) or ""
+    of_numpy = module.startswith(("numpy", "scipy")) or isinstance(obj, np.ufunc)
+    if of_numpy and not ev.frame.library and (name not in IN_ROWS | ORDERED or obj is np.copy):
+        # LAPACK has columns, and which results of it NumPy turns is nowhere said
+        note_order(ev, made, (*args, *kwargs.values()), certainly="linalg" in module)
+    return made
+
+
+def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     if (getattr(obj, "__module__", None) or "").startswith("tapec"):
         argument_checks.check_own(ev, obj, args, kwargs, node)
     # objects that know how to be lowered: derivatives, tapes, custom gradients
@@ -369,6 +380,13 @@ def internal(ev: Evaluator, name: str, args: tuple[Value, ...]) -> Value:
 
 
 def call_method(ev: Evaluator, func: Method, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    made = _of_method(ev, func, args, kwargs, node)
+    if not ev.frame.library and (func.name not in IN_ROWS | ORDERED or (func.name == "copy" and (args or kwargs))):
+        note_order(ev, made, (func.owner, *args))
+    return made
+
+
+def _of_method(ev: Evaluator, func: Method, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     if is_complex(func.owner):
         own = complex_calls.method(ev, func.owner, func.name, args, kwargs, node)
         if own is not None:

@@ -141,6 +141,8 @@ class Evaluator(LoweringMethods):
         self.list_memory: set[str] = set()
         # copies of what NumPy shares (`copies_of_views.py`)
         self.copies_of_views: dict[str, CopyOfView] = {}
+        # memory that NumPy may keep in columns (`memory_order.py`)
+        self.in_columns: set[str] = set()
         # the counted loops around, of step 1
         self.open_iterations: list[OpenIteration] = []
         # the first and last bound of what loops count
@@ -195,6 +197,7 @@ class Evaluator(LoweringMethods):
         self.types[name] = type_
         # a trial of a loop's body has given the name back
         self.copies_of_views.pop(name, None)
+        self.in_columns.discard(name)
         self.counters.pop(name, None)
         self.partners.pop(name, None)
         self.unsigned.discard(name)

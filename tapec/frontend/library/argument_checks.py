@@ -35,6 +35,7 @@ PARAMETERS: dict[Callable[..., Any], str] = {
     np.asarray: "a dtype order device copy like",
     np.asanyarray: "a dtype order device copy like",
     np.ascontiguousarray: "a dtype like",
+    np.asfortranarray: "a dtype like",
     np.copy: "a order subok",
     np.reshape: "a shape order newshape copy",
     np.ravel: "a order",

@@ -6,6 +6,7 @@ works out its shape and how each operand is read, `circular_shifts.py` reads `np
 
 | subject | modules |
 |---|---|
+| which arrays NumPy may keep in columns where ours are in rows | `memory_order.py` |
 | truth, `and`, `or`, `x if test else y`, `np.where` | `conditions.py` |
 | complex numbers, as two real ones | `complex_arithmetic.py` |
 | integer operations that raise in Python: `1 // 0`, `1 << -1` | `integer_checks.py` |

@@ -31,6 +31,7 @@ from tapec.frontend.operations import complex_arithmetic
 from tapec.frontend.operations.allocation import allocate, dim, id_of, rank_of
 from tapec.frontend.operations.broadcasting import Broadcast, broadcast, broadcast_into, value_rank
 from tapec.frontend.operations.circular_shifts import shifted
+from tapec.frontend.operations.memory_order import note_order
 from tapec.rules.formula import INTEGERS
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
@@ -247,6 +248,7 @@ def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
         store_at(ev, result, tuple(i.atom for i in index), element_at(ev, written, index, shape))
 
     write_loops(ev, shape.extents, body)
+    note_order(ev, result, (value,))
     return result
 
 

@@ -208,6 +208,8 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
     if old in ev.roots:
         roots = ev.roots.pop(old)
         ev.roots[new] = frozenset({new}) if roots == frozenset({old}) else roots
+        if old in ev.in_columns:
+            ev.in_columns.add(new)
     return Sym(Name(new), value.type)
 
 
