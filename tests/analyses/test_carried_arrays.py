@@ -72,13 +72,13 @@ def upwind(c, v, steps):
     return np.sum(c * c)
 
 
-def test_iterations_that_make_an_array_each_are_reversed_without_branches():
+def test_iterations_that_make_an_array_each_are_reversed_with_one_branch():
     text = tapec.emit(upwind, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
     _, _, reverse = text.partition("# reverse sweep")
     assert [line.strip() for line in reverse.splitlines() if line.strip().startswith("if ")] == [
-        "if row == 0:",
-        # what the last iteration of the inner loop has left for the element behind it
-        "if 1 < c_size - 1:",
+        "if k == 0:",
+        # the user's
+        "if v_i_1 > 0.0:",
     ]
 
 

@@ -265,9 +265,9 @@ BODIES = [
     descent, adam, slots, of_arguments, written_arguments, numbers, two_tapes, nested, shared, changed_gradients,
     several_steps, unconnected, asked_twice, images,
 ]  # fmt: skip
-# whose loops are made fast, too
-FAST = {descent, slots, images}
 LOOPS = {descent, adam, of_arguments, numbers, asked_twice, images}
+# whose loops are made fast, too: at other levels they are written out
+FAST = LOOPS | {slots}
 
 
 def flat(value):
