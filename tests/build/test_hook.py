@@ -213,7 +213,8 @@ class TestProcesses:
         site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip())
         # NumPy and pytest of this environment, and nothing else of it
         outer = Path(sysconfig.get_path("purelib"))
-        for name in ("numpy", "numpy.libs", "pytest", "_pytest", "py.py", "pluggy", "iniconfig", "packaging", "pygments"):
+        of_pytest = "pytest", "_pytest", "py.py", "pluggy", "iniconfig", "packaging", "pygments"
+        for name in ("numpy", "numpy.libs", *of_pytest):
             if (outer / name).exists():
                 (site / name).symlink_to(outer / name)
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
