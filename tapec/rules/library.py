@@ -158,8 +158,8 @@ OPAQUE = frozenset(name for name, reason in INERT.items() if reason.endswith("is
 DRAWS = frozenset(name for name in INERT if name.startswith("np.random."))
 
 _LOWERED = (
-    "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray copy"
-    " reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex ndenumerate dtype"
+    "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray asfortranarray"
+    " copy reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex ndenumerate dtype"
 )
 
 FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())

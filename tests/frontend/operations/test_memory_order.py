@@ -80,3 +80,25 @@ def test_a_copy_of_a_copy_is_one_of_the_first(chain, tmp_path):
     test_what_nobody_writes_is_taken("m.T * 1.0", chain, tmp_path)
     with pytest.raises(UnsupportedSyntax, match="ravel|reshape|ascontiguousarray"):
         value(program(tmp_path, "m.T * 1.0", chain))
+
+
+def shared_columns(a):
+    b = np.asfortranarray(a.T)
+    b[0, 1] = 3.0
+    return np.sum(a * a)
+
+
+def own_columns(a):
+    b = np.asfortranarray(a)
+    b[0, 1] = 3.0 * a[1, 0]
+    return np.sum(a * a) + np.sum(b)
+
+
+@pytest.mark.parametrize("f", [shared_columns, own_columns])
+def test_asfortranarray_shares_what_is_in_columns(f):
+    with interpreted():
+        value, gradient = tapec.value_and_grad(f)(np.arange(6.0).reshape(2, 3))
+    assert value == f(np.arange(6.0).reshape(2, 3))
+    step = 1e-6 * np.eye(6).reshape(6, 2, 3)
+    by = [(f(np.arange(6.0).reshape(2, 3) + e) - f(np.arange(6.0).reshape(2, 3) - e)) / 2e-6 for e in step]
+    np.testing.assert_allclose(gradient.ravel(), by, rtol=1e-6, atol=1e-6)
