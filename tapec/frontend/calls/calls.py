@@ -61,7 +61,7 @@ from tapec.frontend.library import (
 from tapec.frontend.library.text_methods import text_method
 from tapec.frontend.operations import python_errors
 from tapec.frontend.operations.elementwise import repeated_first
-from tapec.frontend.operations.memory_order import IN_ROWS, ORDERED, note_order
+from tapec.frontend.operations.memory_order import KNOWN_ORDER, note_order
 from tapec.frontend.operations.opaque_calls import opaque_call
 from tapec.frontend.operations.registered_derivatives import lowering_of
 from tapec.frontend.source.function_source import undecorated
@@ -143,7 +143,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     made = _of_object(ev, obj, args, kwargs, node)
     name, module = getattr(obj, "__name__", ""), getattr(obj, "__module__", None) or ""
     of_numpy = module.startswith(("numpy", "scipy")) or isinstance(obj, np.ufunc)
-    if of_numpy and not ev.frame.library and (name not in IN_ROWS | ORDERED or obj is np.copy):
+    if of_numpy and not ev.frame.library and (name not in KNOWN_ORDER or obj is np.copy):
         # LAPACK has columns, and which results of it NumPy turns is nowhere said
         note_order(ev, made, (*args, *kwargs.values()), certainly="linalg" in module)
     return made
@@ -381,7 +381,7 @@ def internal(ev: Evaluator, name: str, args: tuple[Value, ...]) -> Value:
 
 def call_method(ev: Evaluator, func: Method, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     made = _of_method(ev, func, args, kwargs, node)
-    if not ev.frame.library and (func.name not in IN_ROWS | ORDERED or (func.name == "copy" and (args or kwargs))):
+    if not ev.frame.library and (func.name not in KNOWN_ORDER or (func.name == "copy" and (args or kwargs))):
         note_order(ev, made, (func.owner, *args))
     return made
 

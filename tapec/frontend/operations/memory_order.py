@@ -15,13 +15,11 @@ from tapec.frontend.evaluator.values import Complex, Items, Lazy, Lst, Sym, Tup,
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array
 
-# functions and methods whose results are in rows, whatever they are given
-IN_ROWS = frozenset(
+# functions and methods whose results are in rows, whatever they are given, and those that note the order themselves
+KNOWN_ORDER = frozenset(
     {"ascontiguousarray", "copy", "dot", "empty", "full", "inner", "kron", "matmul", "multi_dot", "ones", "outer"}
-    | {"tensordot", "zeros"}
+    | {"tensordot", "zeros", "array", "asanyarray", "asarray", "asfortranarray", "astype"}
 )
-# those that say in which order their result is
-ORDERED = frozenset({"array", "asanyarray", "asarray", "asfortranarray", "astype"})
 
 
 def may_be_in_columns(ev: Evaluator, value: Value) -> bool:
@@ -29,9 +27,22 @@ def may_be_in_columns(ev: Evaluator, value: Value) -> bool:
     return any(
         isinstance(one.type, Array)
         and one.type.ndim > 1
-        and (one.type.layout != "C" or bool(ev.roots.get(_name(one), frozenset()) & ev.in_columns))
+        and (one.type.layout != "C" or is_marked(ev, _name(one)))
         for one in _arrays(ev, value)
     )
+
+
+def is_marked(ev: Evaluator, array: str) -> bool:
+    """Whether memory of an array is noted."""
+    return not ev.in_columns.isdisjoint(ev.roots.get(array, ()))
+
+
+def mark(ev: Evaluator, array: str) -> None:
+    """Note an array, whichever memory it has."""
+    # no array has this name
+    root = f"columns of {array}"
+    ev.roots[array] = ev.roots.get(array, frozenset()) | {root}
+    ev.in_columns.add(root)
 
 
 def note_order(ev: Evaluator, made: Value, givers: Iterable[Value], certainly: bool = False) -> None:

@@ -28,6 +28,7 @@ from tapec.frontend.evaluator.values import (
     is_scalar,
     known_text,
 )
+from tapec.frontend.operations import memory_order
 from tapec.frontend.statements.loop_invariant_extents import InvariantExtents
 from tapec.frontend.statements.loop_memory_sharing import MemorySharing
 from tapec.frontend.structures.lists import element_type, growing
@@ -70,6 +71,8 @@ class LoopCarriedValues:
         self.ends: dict[tuple[Any, ...], list[Sym]] = {}
         self.invariant = InvariantExtents()
         self.sharing = MemorySharing()
+        # arrays that NumPy may have in columns in later iterations
+        self.in_columns: set[tuple[Any, ...]] = set()
 
     def begin(self, ev: Evaluator, before: list[Any]) -> LoopContext:
         """Bind every carried variable to its merge name at the head of the loop."""
@@ -126,6 +129,8 @@ class LoopCarriedValues:
             note_roots(ev, name, leaf)
             self.invariant.begin(ev, full, name, leaf)
             self.sharing.begin(ev, full, name)
+            if full in self.in_columns:
+                memory_order.mark(ev, name)
             context.initial.append((name, leaf))
             context.heads[full] = name
             return met(ev, Sym(Name(name), type_), *sources)
@@ -241,6 +246,9 @@ class LoopCarriedValues:
                 self.types[(*key, *path)] = type_
                 stable = False
             elif isinstance(leaf.atom, Name) and isinstance(leaf.type, Array):
+                if memory_order.is_marked(ev, leaf.atom.id) and not memory_order.is_marked(ev, head):
+                    self.in_columns.add((*key, *path))
+                    stable = False
                 new = ev.roots.get(head, frozenset()) | ev.roots.get(leaf.atom.id, frozenset())
                 ev.roots[head] = new
                 stable &= self.invariant.holds(ev, (*key, *path), leaf)

@@ -102,3 +102,31 @@ def test_asfortranarray_shares_what_is_in_columns(f):
     step = 1e-6 * np.eye(6).reshape(6, 2, 3)
     by = [(f(np.arange(6.0).reshape(2, 3) + e) - f(np.arange(6.0).reshape(2, 3) - e)) / 2e-6 for e in step]
     np.testing.assert_allclose(gradient.ravel(), by, rtol=1e-6, atol=1e-6)
+
+
+def handed_on(m, n):
+    z = np.ones((3, 2)) * m[0, 1]
+    total = 0.0
+    for _ in range(n):
+        g = z.ravel()
+        g[1] = 5.0 * m[0, 0]
+        total += np.sum(z * z) + np.sum(g)
+        z = m.T * 1.0
+    return total
+
+
+def read_before(m, n):
+    z = np.ones((3, 2)) * m[0, 1]
+    total = 0.0
+    for _ in range(n):
+        total += np.sum(z.ravel() * z.ravel())
+        z = m.T * 1.0
+    return total
+
+
+def test_what_an_iteration_hands_on_may_be_in_columns():
+    m = np.linspace(0.3, 1.4, 6).reshape(2, 3)
+    with interpreted():
+        with pytest.raises(UnsupportedSyntax, match="ravel"):
+            tapec.grad(handed_on)(m, 2)
+        np.testing.assert_allclose(tapec.value_and_grad(read_before)(m, 3)[0], read_before(m, 3), rtol=1e-12)
