@@ -96,10 +96,8 @@ def _printing_to_stderr() -> Iterator[None]:
     sys.stdout.flush()
     _flush()
     with contextlib.redirect_stdout(sys.stderr):
-        try:
-            stdout = os.dup(1)
-            os.dup2(2, 1)
-        except OSError:  # one of them is closed
+        stdout = stdout_to_stderr()
+        if stdout is None:
             yield
             return
         try:
@@ -108,6 +106,16 @@ def _printing_to_stderr() -> Iterator[None]:
             _flush()
             os.dup2(stdout, 1)
             os.close(stdout)
+
+
+def stdout_to_stderr() -> int | None:
+    """Have the process's stdout be its stderr; returns a descriptor of what it was, None if one of them is closed."""
+    try:
+        stdout = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:
+        return None
+    return stdout
 
 
 def _flush() -> None:

@@ -36,6 +36,7 @@ from tapec.cli.derivative_commands import further, grad
 from tapec.cli.doctor_command import doctor
 from tapec.cli.report_command import report
 from tapec.cli.show_commands import explain, show
+from tapec.loading import stdout_to_stderr
 
 _COMMANDS = (grad, *further, show, explain, report, check, build, doctor, cache, completion)
 
@@ -54,10 +55,8 @@ def _own_stdout() -> Iterator[None]:
     """From here to the end of the program, all but the command writes to stderr: libraries, threads, what is left."""
     shared = sys.stdout
     shared.flush()
-    try:
-        own = os.dup(1)
-        os.dup2(2, 1)
-    except OSError:  # one of them is closed
+    own = stdout_to_stderr()
+    if own is None:
         yield
         return
     sys.stdout = os.fdopen(own, "w", encoding=shared.encoding, errors=shared.errors)
