@@ -11,6 +11,7 @@ from tapec.api import emit, grad, value_and_grad
 from tapec.batching import vmap
 from tapec.check import check_grads
 from tapec.debugging import debug_nans
+from tapec.expansions import taylor, taylor_fun
 from tapec.explanation import explain
 from tapec.functions import custom_gradient, custom_jvp, function, opaque, register
 from tapec.gradient_tape import GradientTape
@@ -68,6 +69,8 @@ __all__ = [
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",
+    "taylor",
+    "taylor_fun",
     "value_and_grad",
     "vjp",
     "vjp_fun",

@@ -18,7 +18,7 @@ from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
 from tapec.frontend.source.function_source import parameters
 from tapec.on_demand import CALLS, load
-from tapec.options import DEFAULT, WITH_AUX, Keywords, Options, chosen, no_aux
+from tapec.options import DEFAULT, WITH_AUX, Keywords, Options, chosen, no_aux, of_order
 from tapec.plain_functions import plain_function
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # what `emit` writes
 Emitted = Literal[
     "grad", "jvp", "vjp", "hvp", "hessp", "gnvp", "hessian_diag", "jacobian", "jacfwd", "jacrev", "hessian",
-    "sparse_jacobian", "sparse_hessian",
+    "sparse_jacobian", "sparse_hessian", "taylor",
 ]  # fmt: skip
 
 
@@ -93,7 +93,8 @@ def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opti
 def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Options = DEFAULT) -> Any:
     """A derivative of some kind (`kinds.KINDS`); for no function a decorator that makes it."""
     if kind not in WITH_AUX:
-        no_aux(options, f"tapec.{f'{kind[:3]}_fun' if kind[:3] in ('jvp', 'vjp') else kind}")
+        shown = f"{kind[:3]}_fun" if kind[:3] in ("jvp", "vjp") else kind.removesuffix("_series")
+        no_aux(options, f"tapec.{shown}")
     if f is None:
         return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
     load(*CALLS)
@@ -251,6 +252,7 @@ def emit(
     signature: Any = None,
     value: bool = True,
     mode: Emitted = "grad",
+    order: int = 0,
     **options: Unpack[Keywords],
 ) -> str:
     """The generated derivative of `f` as the text of a Python module.
@@ -261,7 +263,8 @@ def emit(
     mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
                "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`;
                "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns, several
-               colours at once (see docs/sparsity.md)
+               colours at once (see docs/sparsity.md); "taylor" is that of `taylor_fun`
+    order      of "taylor": the highest power
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)
@@ -275,7 +278,7 @@ def emit(
     if mode not in get_args(Emitted):
         raise UsageError(f"mode must be one of {', '.join(map(repr, get_args(Emitted)))}, not {mode!r}")
     kind = "value_and_grad" if mode == "grad" and value else mode
-    made = [generate(f, wrt, signature, part, **options) for part in PARTS.get(kind, (kind,))]
+    made = [generate(f, wrt, signature, part, order=order, **options) for part in PARTS.get(kind, (kind,))]
     return joined_text(tuple(program for _, program in made), title_of(made[0][0]))
 
 
@@ -285,16 +288,18 @@ def generate(
     signature: Any,
     kind: str,
     listener: Listener | None = None,
+    order: int = 0,
     **options: Unpack[Keywords],
 ) -> tuple[types.FunctionType, Program]:
     """The Python function behind `f` and its generated derivative of some kind (`kinds.KINDS`).
 
     Parameters as for `emit`; `listener` hears of stages and remarks.
     """
+    asked = of_order(chosen(options), kind, order)
     load("tapec.pipeline", "tapec.backend.signature", "tapec.signatures")
     function = plain_function(f)
     arguments = argument_types(function, signature)
-    return function, program_of(function, arguments, kind, wrt, chosen(options), listener)
+    return function, program_of(function, arguments, kind, wrt, asked, listener)
 
 
 def program_of(

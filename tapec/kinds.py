@@ -41,6 +41,7 @@ from tapec.transforms.scaled_pullback import is_linear, scaled
 from tapec.transforms.seed_shapes import with_checked_seeds, with_checked_tangents
 from tapec.transforms.several_directions import pulled_together, pushed_together
 from tapec.transforms.split import Split, split
+from tapec.transforms.taylor import taylor
 
 # the program for operands that need no broadcasting, lowered by itself, and what is equal for that
 Unbroadcast = tuple[Function, tuple[tuple[Expr, Expr], ...]]
@@ -276,6 +277,57 @@ def _jvp(asked: Asked) -> Program:
     return _tangents(asked, pushed, made.taking(made.tangents(pushed)))
 
 
+def _taylor(asked: Asked) -> Program:
+    """Taylor coefficients, along a line or, of the kind `taylor_series`, along a curve that the caller gives."""
+    made = Derivation(asked).by()
+    check_returns(asked.lowered, made.function)
+    no_limit(asked.options, "tapec.taylor")
+    order, along_curve = asked.options.order, asked.kind == "taylor_series"
+    core = made.prepared(made.checked(asked.lowered.function))
+    core = with_guards(core, made.sources, targets_of(core, shared=False, outputs=None), reads=True)
+    given = order if along_curve else 1
+    found = taylor(core, made.sources, made.constants, order, made.name, given)
+    repeated = tuple(source for source in made.sources for _ in range(given))
+    found = made.described(with_checked_tangents(found, len(core.params), repeated))
+    names = iter(found.params[len(core.params) :])
+    taken = {source: [next(names) for _ in range(given)] for source in made.sources}
+    directions = []
+    for position in made.positions:
+        label, (tree, like) = made.structure.labels[position], made.structure.trees[position]
+        moved = tuple(renamed(tree, {one: found[k] for one, found in taken.items()}) for k in range(given))
+        if along_curve:
+            directions.append(Direction(f"{label}_series", f"the series of `{label}`", moved, Tup((like,) * order)))
+        else:
+            directions.append(Direction(f"{label}_dot", f"the tangent of `{label}`", moved[0], like))
+    return _coefficients(asked, found, made.taking(directions))
+
+
+def _coefficients(asked: Asked, made: Function, structure: Boundary) -> Program:
+    """The function that returns a tuple of Taylor coefficients, of the one that returns the parts of all."""
+    lowered, order = asked.lowered, asked.options.order
+    first: list[int] = []
+    position = 0
+    moves = [is_float(value, lowered.function.types) for value in lowered.function.results]
+    for one in moves:
+        first.append(position)
+        position += 1 + order * one
+
+    def coefficient(tree: Any, values: tuple[Expr, ...], k: int) -> str:
+        if tree is None:
+            return "None"
+        if tree[0] in ("tuple", "list"):
+            return structure.make(tree[1], [coefficient(item, values, k) for item in tree[2]])
+        if tree[0] == "complex":
+            return combined(tree, *(coefficient(part, values, k) for part in tree[2]))
+        return printer.expression(values[first[tree[0]] + k]) if moves[tree[0]] else "0"
+
+    def text(values: tuple[Expr, ...]) -> str:
+        value = structure.result(lowered.result, tuple(values[place] for place in first))
+        return ", ".join([value, *(coefficient(lowered.result, values, k) for k in range(1, order + 1))])
+
+    return finish(made, text, lowered, structure, asked.options)
+
+
 def _pushes(asked: Asked) -> Program:
     """`jvp` in several directions."""
     made = Derivation(asked).by()
@@ -493,6 +545,8 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
         "value_and_grad": "The value of `{f}` and its gradient with respect to {by}.",
         "jvp": "The value of `{f}` and its tangent, for given tangents of {by}.",
         "vjp": "The value of `{f}`, and the adjoints of {by} for given adjoints of the result.",
+        "taylor": "The Taylor coefficients of `{f}`, for given tangents of {by}.",
+        "taylor_series": "The Taylor coefficients of `{f}`, for given coefficients of {by}.",
         "jvp_directions": "The value of `{f}` and its tangents, for several tangents of {by}.",
         "vjp_directions": "The value of `{f}`, and the adjoints of {by} for several adjoints of the result.",
         "jacobian": "The Jacobian of `{f}` with respect to {by}.",
@@ -524,6 +578,8 @@ KINDS: dict[str, Callable[[Asked], Program]] = {
     "value_and_grad": _gradient,
     "vjp": _vjp,
     "jvp": _jvp,
+    "taylor": _taylor,
+    "taylor_series": _taylor,
     "jvp_directions": _pushes,
     "vjp_directions": _pulls,
     "hvp": _hvp,

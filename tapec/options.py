@@ -38,6 +38,7 @@ class Options:
     progress  whether a compilation that takes long says so on a terminal; not part of the cache key
     has_aux  whether the function returns what is differentiated and, beside it, what is only returned
     strong_zero  whether an adjoint of zero contributes zero where a partial derivative is infinite, too: 0 * inf is 0
+    order   the highest power of a Taylor expansion; 0 for other derivatives
     """
 
     level: int = 2
@@ -52,6 +53,7 @@ class Options:
     progress: bool = True
     debug: str | None = None
     has_aux: bool = False
+    order: int = 0
 
     def with_checks(self, asked: bool) -> Options:
         """The options for a program of which a part is compiled with checks of bounds, if that is `asked`."""
@@ -192,6 +194,17 @@ def no_aux(options: Options, what: str) -> Options:
             hint=f"it is an option of {', '.join(WITH_AUX)}, jvp and vjp; here return what is differentiated alone",
         )
     return options
+
+
+def of_order(options: Options, kind: str, order: Any) -> Options:
+    """The options for an expansion up to a power; raises UsageError for other kinds of derivatives and powers."""
+    if not kind.startswith("taylor"):
+        if order:
+            raise UsageError(f"{kind} has no `order`", hint='it is that of mode="taylor"')
+        return options
+    if not isinstance(order, int) or isinstance(order, bool) or order < 1:
+        raise UsageError(f"order must be a positive integer, not {order!r}", hint="it is the highest power of t")
+    return replace(options, order=order)
 
 
 _UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}

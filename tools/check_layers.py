@@ -27,9 +27,10 @@ LAYERS: Layers = (
     ("__init__",),
     ("build",),
     (
-        *("api", "bound", "captured", "check", "composed", "debugging", "explanation", "functions", "gradient_tape"),
-        *("jacobians", "implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions"),
-        *("products", "batching", "linear_solves", "signatures", "sparse", "sparsity_pattern", "structure"),
+        *("api", "bound", "captured", "check", "composed", "debugging", "expansions", "explanation", "functions"),
+        *("gradient_tape", "jacobians", "implicit", "jitted_calls", "linear_map", "loading", "plain_functions"),
+        *("product_functions", "products", "batching", "linear_solves", "signatures", "sparse", "sparsity_pattern"),
+        "structure",
     ),
     ("tape",),
     ("pipeline", "kinds", "finishing", "results"),

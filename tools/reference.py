@@ -34,6 +34,7 @@ SUBJECTS = (
     ("Gradients", "grad value_and_grad check_grads"),
     ("Directions and pullbacks", "jvp vjp jvp_fun vjp_fun linearize LinearMap"),
     ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp hessp hessian_diag gnvp"),
+    ("Taylor expansions", "taylor taylor_fun"),
     ("Sparse Jacobians and Hessians", "sparse_jacobian sparse_hessian"),
     ("Batches", "vmap"),
     ("Solutions", "implicit_root fixed_point converged"),

@@ -206,7 +206,7 @@ def _result_like(derivative: Any, request: Request, result: Any, given: list[Any
     kind, has_aux = request.kind, request.options.has_aux
     if kind == "primal":
         return back(result)
-    if kind in ("jvp", "jvp_directions"):
+    if kind in ("jvp", "jvp_directions", "taylor", "taylor_series"):
         result = tuple(map(back, result))
     elif kind in ("vjp", "vjp_directions") or (kind == "value_and_grad" and has_aux):
         result = back(result[0]), result[1]

@@ -20,6 +20,8 @@ KINDS = {
     "vjp": "The value of {}, and the adjoints of {} for a cotangent, which is the last argument.",
     "jvp_directions": "The value of {}, and its tangents for several tangents of {}, which are the last arguments.",
     "vjp_directions": "The value of {}, and the adjoints of {} for several cotangents, the last argument.",
+    "taylor": "The Taylor coefficients of {}, for tangents of {}, which are the last arguments.",
+    "taylor_series": "The Taylor coefficients of {}, for those of {} from the first on, which are the last arguments.",
     "hvp": "The Hessian of {} with respect to {}, times a vector, which is the last argument.",
     "hessp": "The Hessian of {} with respect to {}, times a vector, which is the argument behind that.",
     "hessian_diag": "The diagonal of the Hessian of {} with respect to {}.",

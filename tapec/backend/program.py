@@ -125,14 +125,16 @@ def directions(function: types.FunctionType, kind: str, wrt: Any) -> tuple[str, 
     kind = kind.removesuffix("_directions")
     if kind == "vjp":
         return ("cotangent",)
-    if kind not in ("jvp", "hvp", "gnvp"):
+    if kind not in ("jvp", "taylor", "taylor_series", "hvp", "gnvp"):
         return ()
     names = list(parameters(function))
     positions, _ = resolve_wrt(function, wrt)
     labels = [names[one] if one < len(names) else f"argument_{one}" for one in positions]
     if twice := next((label for k, label in enumerate(labels) if label in labels[:k]), None):
-        what = "tangent" if kind == "jvp" else "vector"
+        what = "vector" if kind in ("hvp", "gnvp") else "tangent"
         raise UsageError(f"wrt names `{twice}` twice", hint=f"an argument has one {what}")
-    if kind != "jvp":
+    if kind in ("hvp", "gnvp"):
         return ("v",)
+    if kind == "taylor_series":
+        return tuple(f"{label}_series" for label in labels)
     return tuple(f"{label}_dot" for label in labels)

@@ -32,13 +32,13 @@ from tapec.cli.build_command import build
 from tapec.cli.cache_command import cache
 from tapec.cli.check_command import check
 from tapec.cli.completion_command import completion
-from tapec.cli.derivative_commands import further, grad
+from tapec.cli.derivative_commands import further, grad, taylor
 from tapec.cli.doctor_command import doctor
 from tapec.cli.report_command import report
 from tapec.cli.show_commands import explain, show
 from tapec.loading import stdout_to_stderr
 
-_COMMANDS = (grad, *further, show, explain, report, check, build, doctor, cache, completion)
+_COMMANDS = (grad, *further, taylor, show, explain, report, check, build, doctor, cache, completion)
 
 
 class _Commands(click.Group):

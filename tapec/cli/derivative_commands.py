@@ -117,6 +117,27 @@ def _further(kind: str, what: str, taken: str) -> click.Command:
 further = [_further(kind, *words) for kind, words in _FURTHER.items()]
 
 
+@click.command(
+    short_help="Print the Taylor coefficients of TARGET.",
+    epilog="""\b
+    Example:
+      tapec taylor orbit.py:energy --order 4 --sig "f8[::1], f8" -o energy_taylor.py
+    """,
+)
+@target_options
+@_output_options
+@click.option("--order", type=click.IntRange(min=1), required=True, help="The highest power of the expansion.")
+@compiler_options
+@guarded
+def taylor(**asked: Any) -> None:
+    """Print the source of the Taylor coefficients of TARGET along a line.
+
+    The function takes a tangent for each argument that `--wrt` names after the arguments, and returns a tuple of the
+    coefficients, the value first.
+    """
+    _emit("taylor", "taylor", **asked)
+
+
 def _emit(
     command: str,
     kind: str,
@@ -127,6 +148,7 @@ def _emit(
     output: Path | None,
     check: bool,
     options: dict[str, Any],
+    order: int = 0,
 ) -> None:
     if check and output is None:
         raise WrongInput("--check compares with a file: name it by -o")
@@ -138,11 +160,11 @@ def _emit(
     function = load(target)
     with progress(f"differentiating {target}") as listener:
         made = [
-            generate(function, sources(wrt), signature_of(function, sig, args), part, listener, **options)
+            generate(function, sources(wrt), signature_of(function, sig, args), part, listener, order, **options)
             for part in PARTS.get(kind, (kind,))
         ]
     types = ("--sig", sig, None), ("--args", args, None)
-    given = [("--wrt", wrt, "0"), *types, ("--gradient-only", kind == "grad", False)]
+    given = [("--wrt", wrt, "0"), ("--order", order, 0), *types, ("--gradient-only", kind == "grad", False)]
     said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
     programs = tuple(program for _, program in made)
     whole = header(said, programs[0].lowered) + joined_text(programs, title_of(made[0][0]))

@@ -53,6 +53,13 @@ Several directions at once:
 
 `tapec/sparsity_pattern.py` chooses how a pattern is found, `tapec_runtime/colourings.py` colours it.
 
+Taylor coefficients (docs/design/0021):
+
+| question | module |
+|---|---|
+| beside every statement, those for its coefficients | `taylor.py` |
+| power series of elementary functions, from the rules of their derivatives | `series.py` |
+
 Programs that are prepared, or called:
 
 | question | module |

@@ -55,6 +55,8 @@ def lower_maker(kind: str) -> Any:
         callee, *rest = (*args, *(kwargs[name] for name in ("f",) if name in kwargs))
         if "directions" in kwargs and kind in ("jvp", "vjp"):
             _refuse_directions(ev, node)
+        if kind == "taylor":
+            _refuse_taylor(ev, node)
         if unknown := kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}:
             message, hint = no_option(unknown)
             ev.fail(UnsupportedSyntax, message, node, hint=hint)
@@ -99,6 +101,8 @@ def called_derivative(
         return _pulled(ev, callee, wrt, args, kwargs, node)
     if kind in ("jvp_directions", "vjp_directions"):
         _refuse_directions(ev, node)
+    if kind in ("taylor", "taylor_series"):
+        _refuse_taylor(ev, node)
     return call_derivative(ev, callee, kind, wrt, args, kwargs, node, has_aux)
 
 
@@ -109,6 +113,11 @@ def _refuse_directions(ev: Evaluator, node: Any) -> NoReturn:
         node,
         hint="take `tapec.vmap` of the product in one direction",
     )
+
+
+def _refuse_taylor(ev: Evaluator, node: Any) -> NoReturn:
+    hint = "take `tapec.jvp_fun` of `tapec.jvp_fun`, or the expansion of a gradient in place of the gradient of one"
+    ev.fail(UnsupportedSyntax, "Taylor coefficients in differentiated code", node, hint=hint)
 
 
 def _pushed(
