@@ -83,6 +83,16 @@ def test_each_derivative_is_that_of_the_library(model, command, level):
         np.testing.assert_allclose(made(*given), same(*given))
 
 
+def test_taylor_coefficients_are_those_of_the_library(model):
+    text = succeeds("taylor", "cli_model.py:loss", "--wrt", "x", "--order", "3", "-O1")
+    assert "--order 3" in text
+    (made,) = gradient_of(text).values()
+    from tapec.loading import load
+
+    loss, x, v = load("cli_model.py:loss"), np.array([1.0, -2.0]), np.array([0.5, 0.25])
+    np.testing.assert_allclose(made(x, 3.0, v), tapec.taylor(loss, (x, 3.0), (v, None), 3))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["sparse-jacobian", "sparse-hessian"])
 def test_sparse_derivatives_are_two_programs(model, command):

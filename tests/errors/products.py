@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import scipy.special
 
 import tapec
 from tests.errors import Refusals
@@ -202,3 +203,57 @@ def a_result_of_which_a_part_has_two_types():
         return found
 
     tapec.vjp(pair, np.ones(2))
+
+
+@misuse
+def an_expansion_of_no_order():
+    tapec.taylor(square, 1.0, 1.0, 0)
+
+
+@misuse
+def an_expansion_with_more_coefficients_than_its_order():
+    tapec.taylor(square, 1.0, [1.0, 0.0, 0.0], 2)
+
+
+@misuse
+def an_expansion_with_too_few_directions():
+    tapec.taylor(product, (1.0, 2.0), (1.0,), 2)
+
+
+@misuse
+def a_gradient_of_some_order():
+    tapec.emit(square, signature="f8", mode="hvp", order=2)
+
+
+@refused(np.eye(2), np.eye(2), call=tapec.taylor_fun, order=2)
+def an_expansion_of_eigenvectors(x):
+    return np.linalg.eigh(x)[1]
+
+
+@refused(1.5, 0.5, 1.0, call=tapec.taylor_fun, order=8)
+def an_expansion_that_does_not_close(x, order):
+    return scipy.special.jv(order, x)
+
+
+@tapec.custom_gradient
+def own_square(x):
+    return x * x, lambda y_bar: 2.0 * x * y_bar
+
+
+@refused(1.5, 1.0, call=tapec.taylor_fun, order=2)
+def an_expansion_of_a_custom_gradient(x):
+    return own_square(x)
+
+
+def countdown(x, n):
+    return x if n == 0 else x * countdown(x, n - 1)
+
+
+@refused(1.5, 3, 1.0, call=tapec.taylor_fun, order=2)
+def an_expansion_of_a_recursive_function(x, n):
+    return countdown(x, n)
+
+
+@refused(1.5)
+def an_expansion_in_differentiated_code(x):
+    return tapec.taylor_fun(square, order=2)(x, 1.0)[2]
