@@ -164,6 +164,7 @@ def exact_in_x(f, x, order, *rest):
     return np.polynomial.polynomial.polyfit((points - x) / 0.05, values, 13)[: order + 1]
 
 
+@pytest.mark.slow
 def test_arrays():
     draws = np.random.default_rng(0)
     a, b = draws.normal(size=(3, 3)) + 3.0 * np.eye(3), draws.normal(size=(3, 3))
