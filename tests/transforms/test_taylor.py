@@ -24,4 +24,5 @@ def test_before_and_after():
             w_t1 = y_t1
             return w, w_t1, 0.0
         """,
+        again=False,
     )
