@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from tapec.errors import Span
 from tapec.optimise.name_origins import is_adjoint
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Name, Op, Stmt, Store, map_blocks
+from tapec.syntax.core import Assign, Block, Const, Expr, For, Name, Op, Stmt, Store, map_blocks
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.reverse import Reversed
@@ -74,11 +74,11 @@ class _Recorder:
             case Store(array=array, value=value, span=Span() as span) if is_adjoint(array):
                 type_ = self.emitter.types[array]
                 assert isinstance(type_, Array)
-                added = value if stmt.accumulate else _added(stmt, known)
-                return [] if added is None else self.of_number(added, type_.element, span)
+                more = value if stmt.accumulate else _added(stmt, known)
+                return [] if more is None else self.of_number(more, type_.element, span)
         return []
 
-    def of_number(self, added: Atom, type_: Type, span: Span) -> list[Stmt]:
+    def of_number(self, added: Expr, type_: Type, span: Span) -> list[Stmt]:
         if not isinstance(type_, Scalar) or not type_.is_float:
             return []
         line = span.file, span.line
@@ -86,14 +86,14 @@ class _Recorder:
         place = Const([*self.lines].index(line))
         out = self.emitter.child()
         out.span = span
-        size = out.let("t", Op("abs", (out.cast(added, FLOAT64),)), FLOAT64)
+        size = out.let("t", Op("abs", (out.atom(added, FLOAT64),)), FLOAT64)
         before = out.let("t", Op("load", (Name(self.largest), place)), FLOAT64)
         after = out.let("t", Op("np.maximum", (before, size)), FLOAT64)
         out.add(Store(self.largest, (place,), after, span=span))
         return out.out
 
 
-def _added(stmt: Store, known: dict[str, Expr]) -> Atom | None:
+def _added(stmt: Store, known: dict[str, Expr]) -> Expr | None:
     """What is added where an element is loaded, and its sum with something is stored; None where it is set anew."""
     match stmt.value:
         case Name(id=name):
