@@ -25,11 +25,11 @@ from tapec.finishing import finish
 from tapec.frontend.lower import lower
 from tapec.frontend.source.function_source import parameters, source_of
 from tapec.kinds import Asked, Derivation
+from tapec.optimise.simplify.recorded_adjoints import NOT_RUN, recorded
 from tapec.options import Options
 from tapec.plain_functions import plain_function
 from tapec.products import _carrier, _plain, flat
 from tapec.syntax.core import Atom, Expr, Function, Name, Return
-from tapec.transforms.recorded_adjoints import NOT_RUN, recorded
 from tapec.transforms.reverse import reverse
 from tapec_runtime import variables
 

@@ -13,7 +13,6 @@ Reverse mode:
 | loops that run forward and back in one pass | `immediate_reversal.py` |
 | loops that may be left by `break` | `loop_exits.py` |
 | `vjp`: the two sweeps as two functions; the pullback of one number | `split.py`, `scaled_pullback.py` |
-| how large the adjoints of each line are, for `tapec explain --args` | `recorded_adjoints.py` |
 | zeros that stay zero where a partial derivative is infinite (`strong_zero`) | `strong_zeros.py` |
 | new statements and names; code in the middle of other code | `emitter.py`, `splice.py` |
 | divisions and functions that the program has computed itself | `reciprocals.py`, `shared_functions.py` |
