@@ -65,8 +65,8 @@ def summary(told: Explanation) -> str:
     lines = [f"{told.function}, gradient by {', '.join(told.wrt)}", ""]
     lines += [f"  {place:<{width}}  {', '.join(map(_described, line))}" for place, line in found]
     lines += ["", f"stored in all: {told.stored_bytes} bytes{lists}"]
-    lines += adjoint_lines(told)
     lines += [f"limited by {limit}" for limit in told.limits]
+    lines += adjoint_lines(told)
     return "\n".join(lines) + "\n"
 
 
