@@ -10,6 +10,8 @@ are right sides again, with source that calls products of the first one:
 from __future__ import annotations
 
 import functools
+import itertools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,9 +24,12 @@ from tapec.product_functions import jvp_fun, vjp_fun
 # methods of SciPy, and whether they solve equations with the Jacobian by the state
 METHODS = {"RK23": False, "RK45": False, "DOP853": False, "Radau": True, "BDF": True, "LSODA": True}
 
+_serial = itertools.count(1)
+_alive: weakref.WeakValueDictionary[int, Rate] = weakref.WeakValueDictionary()
+
 _PARTS = """
 def adjoint(t, z{listed}):
-    n = (z.size - {count}) // 2
+    n = (z.size - ({count})) // 2
     slope, bars = vjp_fun(rate, wrt={by_state})(t, z[:n]{listed}, z[n : 2 * n])
     return np.concatenate((slope, -bars[0]{negated}))
 
@@ -94,6 +99,12 @@ class Rate:
     ) -> None:
         self.function, self.axes, self.method = function, tuple(axes), method
         self.crossing, self.ends = crossing, tuple(ends)
+        self.serial = next(_serial)
+        _alive[self.serial] = self
+
+    def __reduce__(self) -> Any:
+        # Numba pickles what object mode calls, and reads it again in this process
+        return _living, (self.serial,)
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.frontend.evaluator.values import Static
@@ -153,6 +164,10 @@ class Rate:
     @functools.cached_property
     def tangent(self) -> Rate:
         return Rate(self.parts["tangent"], (*self.axes, *(one for one in self.axes if one is not None)), self.method)
+
+
+def _living(serial: int) -> Rate:
+    return _alive[serial]
 
 
 class _Part:
