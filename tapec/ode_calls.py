@@ -1,4 +1,4 @@
-"""Calls of `tapec.ode.solve`: in Python, and in lowered code, where parameters become the numbers and arrays they hold."""
+"""Calls of `tapec.ode.solve`: in Python, and in lowered code, where parameters become the numbers that they hold."""
 
 from __future__ import annotations
 
@@ -12,10 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from tapec import ode
+from tapec import ode_rules
 from tapec.backend.carrier import from_text
 from tapec.errors import Span, UsageError
-from tapec.frontend.evaluator.values import NONE, Func, Partial, Record, Static, Sym, Tup, Value, describe, is_none, number
+from tapec.frontend.evaluator.values import (
+    NONE,
+    Func,
+    Partial,
+    Record,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_none,
+    number,
+)
 from tapec.frontend.structures.captured_values import Opening, taken
 from tapec.frontend.structures.rebuilt_containers import spread
 from tapec.ode_rates import METHODS, Rate
@@ -50,8 +62,17 @@ def _end_of(event: Any) -> tuple[int, float]:
 
 
 def called(
-    f: Any, t_span: Any, y0: Any, params: Any, method: Any, t_eval: Any, events: Any, rtol: Any, atol: Any, max_step: Any
-) -> ode.Solution:
+    f: Any,
+    t_span: Any,
+    y0: Any,
+    params: Any,
+    method: Any,
+    t_eval: Any,
+    events: Any,
+    rtol: Any,
+    atol: Any,
+    max_step: Any,
+) -> ode_rules.Solution:
     """`solve`, called by Python."""
     place = _caller()
     if (message := _check_method(method)) is not None:
@@ -77,9 +98,9 @@ def called(
         times = times[times <= last] if t1 >= t0 else times[times >= last]
     y, there = at_times(found, times, start), at_times(found, moments, start)
     if not several:
-        return ode.Solution(times, y, None, None)
+        return ode_rules.Solution(times, y, None, None)
     picked = [which == k for k in range(len(several))]
-    return ode.Solution(
+    return ode_rules.Solution(
         times, y, tuple(moments[own] for own in picked), tuple(there.T[own].copy() for own in picked)
     )
 
@@ -149,18 +170,19 @@ def _caller() -> Span | None:
 
 # in lowered code
 
-_signature = inspect.signature(ode.solve)
 _rates: dict[Any, Rate] = {}
 _MOST = 512
 
 
-def lowered(ev: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+def lowered(
+    ev: Any, args: list[Value], kwargs: dict[str, Value], node: Any, signature: inspect.Signature
+) -> Value:
     """`solve`, called by code that is lowered."""
     try:
-        given = _signature.bind(*args, **kwargs).arguments
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         ev.fail(UsageError, f"`tapec.ode.solve`: {error}", node)
-    method = given.get("method", Static(_signature.parameters["method"].default))
+    method = given.get("method", Static(signature.parameters["method"].default))
     if (message := _check_method(getattr(method, "obj", None))) is not None:
         ev.fail(UsageError, message, node, hint=_HINT)
     f, params = given["f"], ev.materialise(given.get("params", NONE))
@@ -181,11 +203,12 @@ def lowered(ev: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> 
         handed = "t, y" if is_none(params) else "t, y, params"
         axes = [(one.type.ndim if isinstance(one.type, Array) else 0) if one.type.is_float else None for one in kept]
         rate = _rates[key] = _rate(make, axes, handed, method.obj, ends)
-    fixed = {name: given.get(name) or number(_signature.parameters[name].default) for name in ("rtol", "atol", "max_step")}
+    tolerances = ("rtol", "atol", "max_step")
+    fixed = {name: given.get(name) or number(signature.parameters[name].default) for name in tolerances}
     options = {"rate": Static(rate), "place": Static(ev.span), **fixed}
-    function = ode.found_without_events
+    function: Any = ode_rules.found_without_events
     if ends:
-        function = ode.found_with_events
+        function = ode_rules.found_with_events
         options |= {"count": number(len(ends)), "terminal": number(any(count for count, _ in ends))}
     called = [given["t_span"], given["y0"], Tup(tuple(kept)), given.get("t_eval", NONE)]
     found: Value = ev.apply(Static(function), called, options, node)

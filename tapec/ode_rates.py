@@ -1,7 +1,7 @@
 """Right sides of differential equations, with their events, as functions of numbers and arrays; those of derivatives.
 
-A right side is `rate(t, y, *leaves)`, where the leaves are the numbers and arrays among its parameters.  Its derivatives
-are right sides again, with source that calls products of the first one:
+A right side is `rate(t, y, *leaves)`, where the leaves are the numbers and arrays among its parameters.  Its
+derivatives are right sides again, with source that calls products of the first one:
 
     adjoint    of (y, lambda, mu), which runs back;  the leaves are the same
     tangent    of (y, v);  the leaves, then the tangents of those that have any

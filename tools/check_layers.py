@@ -25,7 +25,7 @@ LAYERS: Layers = (
     ("cli",),
     (
         *("bridge", "dask", "diagnosis", "jax", "jax_handlers", "labelled", "ode", "ode_calls", "ode_rates"),
-        *("ode_steps", "pytensor", "scipy", "sklearn", "torch"),
+        *("ode_rules", "ode_steps", "pytensor", "scipy", "sklearn", "torch"),
     ),
     ("__init__",),
     ("build",),
