@@ -72,7 +72,7 @@ def slopes(k, t, y{listed}):
 
 def crossing_bars(k, t, y{listed}, weight):
     bars = vjp_fun(crossing, wrt={event_by_state})(k, t, y{listed}, weight)[1]
-    return bars[0], np.concatenate((np.zeros(0){flat}))
+    return bars[0], np.concatenate((np.zeros(0){flat},))
 
 
 def crossing_change(k, t, y{listed}, v{dots}):
