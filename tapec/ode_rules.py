@@ -47,7 +47,7 @@ def states(
     """The states (n, m) at times (m,) on the path that begins with y0 at t0; derivatives by all of them."""
     y = states_at(times, rate, place, t0, end, y0, rtol, atol, max_step, *leaves)
 
-    def pullback(y_bar):
+    def pullback(y_bar: Any) -> Any:
         lam, flat, t0_bar, times_bar = pulled(
             y, y_bar, np.zeros(part(rate, "count")(*leaves)), y0, leaves, t0, times, rate, place, rtol, atol, max_step
         )
@@ -169,7 +169,7 @@ def event_times(
     """The times of all events (k,), in order, and which event each is of; derivatives of the times."""
     times, which = events_of(rate, place, t0, end, y0, rtol, atol, max_step, *leaves)
 
-    def pullback(times_bar, which_bar):
+    def pullback(times_bar: Any, which_bar: Any) -> Any:
         y = states(
             y0, leaves, t0, times, rate=rate, place=place, end=end, rtol=rtol, atol=atol, max_step=max_step
         )
