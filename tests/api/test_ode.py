@@ -173,6 +173,6 @@ def test_refusals_at_the_line_of_the_call():
 
     with pytest.raises(IntegrationError, match="does not happen") as refused:
         tapec.grad(short)(1.0)
-    assert refused.value.span.function == "short"
+    assert refused.value.span.function.endswith(".short")
     with pytest.raises(IntegrationError, match="in their order"):
         tapec.ode.solve(decay, (0.0, 1.0), [1.0], 1.0, t_eval=np.array([0.5, 0.2]))
