@@ -53,7 +53,7 @@ Several directions at once:
 
 `tapec/sparsity_pattern.py` chooses how a pattern is found, `tapec_runtime/colourings.py` colours it.
 
-Taylor coefficients (docs/design/0021):
+Taylor coefficients (docs/design/0022):
 
 | question | module |
 |---|---|
