@@ -34,7 +34,7 @@ def _inverse(re, im):
 
 
 def _over_gaps(w_re, w_im, re, im):
-    """`m[i, j] / (w[j] - w[i])`, and 0 on the diagonal and wherever `m` is 0; nan for values that are one to rounding."""
+    """`m[i, j] / (w[j] - w[i])`, and 0 on the diagonal and wherever `m` is 0; nan for values that are one."""
     n = re.shape[0]
     out_re = np.zeros(re.shape, re.dtype)
     out_im = np.zeros(re.shape, re.dtype)

@@ -124,7 +124,8 @@ def test_results_that_nothing_depends_on():
 
 def test_parts_of_complex_matrices_have_eigenvalues():
     primitive, r = PRIMITIVES["tapec_runtime.eigen_of_parts"], rng()
-    args, dots = (np.diag([1.0, 4.0, 9.0]) + 0.1 * _matrix(3), r.normal(size=(3, 3))), (r.normal(size=(3, 3)), r.normal(size=(3, 3)))
+    args = np.diag([1.0, 4.0, 9.0]) + 0.1 * _matrix(3), r.normal(size=(3, 3))
+    dots = r.normal(size=(3, 3)), r.normal(size=(3, 3))
     y, h = tapec_runtime.eigen_of_parts(*args), 1e-6
     full = primitive.tangent(y, *args, *dots)
     up = tapec_runtime.eigen_of_parts(*(arg + h * dot for arg, dot in zip(args, dots, strict=True)))

@@ -56,7 +56,7 @@ def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Valu
 
 def call_argument(ev: Evaluator, owner: Record, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
     """A call of such an interpolator that is an argument; None for other objects."""
-    cls = getattr(owner.cls, "object_class", None)
+    cls: Any = getattr(owner.cls, "object_class", None)
     if cls is None or cls is not getattr(sys.modules.get("scipy.interpolate"), cls.__name__, None):
         return None
     if cls.__name__ not in _PARAMETERS:
@@ -88,11 +88,11 @@ def _made(ev: Evaluator, title: str, args: Args, kwargs: Kwargs, node: Any) -> V
         axes = ev.known_items(given[0], node) if isinstance(given[0], Lst) else getattr(given[0], "items", None)
         if axes is None:
             _refuse(ev, title, f"a grid that is {describe(given[0])}", node)
-        tables = tuple(_array(ev, axis, node) for axis in axes)
+        tables = tuple(_array(ev, axis, node) for axis in axes or ())
         fill = number(float("nan")) if "fill_value" not in kwargs and len(args) < 5 else named["fill_value"]
         checked = named["bounds_error"]
         checked = number(True) if is_none(checked) else checked
-        ends = (number(0.0) if is_none(fill) else fill,) * 2
+        ends: tuple[Value, ...] = (number(0.0) if is_none(fill) else fill,) * 2
         return Static(Table(title, (*tables, values), kind, checked, number(is_none(fill)), ends))
     if not is_none(named["axis"]):
         _refuse(ev, title, "`axis`", node)
@@ -116,6 +116,7 @@ def _found(ev: Evaluator, title: str, owner: Static | Record, node: Any) -> Tabl
         found: Value = ev.get_attribute(owner, name, node)
         return found
 
+    ends: tuple[Value, ...]
     if title == _GRID:
         axes = part("grid")
         assert isinstance(axes, Tup)

@@ -189,7 +189,11 @@ def check_pair(f: Any, A: Any, B: Any) -> None:
 @pytest.mark.parametrize(
     ("f", "one", "two"),
     sampled(
-        itertools.product((sums_of_matrices, products_of_elements, products_of_matrices), CLASSES[:3], CLASSES[:3]), 1, 4
+        itertools.product(
+            (sums_of_matrices, products_of_elements, products_of_matrices), CLASSES[:3], CLASSES[:3]
+        ),
+        1,
+        4,
     ),
     ids=lambda one: getattr(one, "__name__", one),
 )
