@@ -56,8 +56,9 @@ def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Valu
 
 def call_argument(ev: Evaluator, owner: Record, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
     """A call of such an interpolator that is an argument; None for other objects."""
-    cls: Any = getattr(owner.cls, "object_class", None)
-    if cls is None or cls is not getattr(sys.modules.get("scipy.interpolate"), cls.__name__, None):
+    held: Any = owner.cls
+    cls: Any = getattr(held, "object_class", type(None))
+    if cls is not getattr(sys.modules.get("scipy.interpolate"), cls.__name__, None):
         return None
     if cls.__name__ not in _PARAMETERS:
         return None
