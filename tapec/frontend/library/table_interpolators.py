@@ -57,12 +57,10 @@ def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Valu
 def call_argument(ev: Evaluator, owner: Record, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
     """A call of such an interpolator that is an argument; None for other objects."""
     held: Any = owner.cls
-    cls: Any = getattr(held, "object_class", type(None))
-    if cls is not getattr(sys.modules.get("scipy.interpolate"), cls.__name__, None):
+    title = getattr(getattr(held, "object_class", None), "__name__", "")
+    if title not in _PARAMETERS or held.object_class is not getattr(sys.modules.get("scipy.interpolate"), title, None):
         return None
-    if cls.__name__ not in _PARAMETERS:
-        return None
-    return _found(ev, cls.__name__, owner, node).__tapec_lower__(ev, args, kwargs, node)
+    return _found(ev, title, owner, node).__tapec_lower__(ev, args, kwargs, node)
 
 
 def _array(ev: Evaluator, value: Value, node: Any) -> Value:
