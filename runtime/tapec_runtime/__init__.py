@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tapec_runtime.checkpoint_schedule import checkpointed, next_checkpoint
     from tapec_runtime.complex_parts import complex64_array, complex_array
     from tapec_runtime.decompositions import pseudo_inverse, thin_qr, thin_svd
+    from tapec_runtime.eigenvalues import eigen, eigen_of_parts
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.extremes import maximum, minimum
@@ -65,6 +66,8 @@ __all__ = [
     "cosh",
     "dft",
     "digamma",
+    "eigen",
+    "eigen_of_parts",
     "erf",
     "exp",
     "expm1",
@@ -133,6 +136,8 @@ _LAZY = {
     "cosh": "hyperbolic",
     "dft": "fourier",
     "digamma": "gamma_function",
+    "eigen": "eigenvalues",
+    "eigen_of_parts": "eigenvalues",
     "erf": "error_function",
     "exp": "exp_log",
     "expm1": "exp_log",

@@ -21,6 +21,7 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | tangent and adjoint written out: products, solves, inverses, `cholesky`, `eigh`, `pinv` | `linalg.py` |
 | systems factorised once; least squares | `factorised_systems.py`, `least_squares.py` |
 | the same of `svd`, `qr` and Fourier transforms | `svd_and_qr.py`, `fourier_rules.py` |
+| the same of eigenvalues of general matrices | `eigen_rules.py` |
 | solves in several directions at once | `systems_in_lanes.py` |
 | `np.linalg`, `scipy.linalg`, as they are called | `linalg_calls.py`, `scipy_linalg.py` |
 | `np.fft`, `scipy.fft`; its cosine and sine transforms | `arrays_fourier.py`, `cosine_transforms.py` |
@@ -37,7 +38,8 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | coefficients of power series, of whole arrays and of powers | `power_series.py` |
 | what these share; functions that lowering calls for syntax | `arrays_common.py`, `internal.py` |
 | SciPy: integrals, images, signals | `scipy_integrate.py`, `scipy_ndimage.py`, `scipy_signal.py` |
-| SciPy: sparse matrices; polynomials between points | `scipy_sparse.py`, `scipy_interpolate.py` |
+| SciPy: sparse matrices; two of them | `scipy_sparse.py`, `sparse_pairs.py` |
+| SciPy: polynomials between points, tables | `scipy_interpolate.py` |
 | SciPy: distributions; functions of other parts | `scipy_stats.py`, `scipy_functions.py` |
 """
 

@@ -169,7 +169,7 @@ STATIC = frozenset(
 )
 
 _REFUSALS = {
-    "eigenvalues of a matrix that is not symmetric have no rule yet": "linalg.eig linalg.eigvals roots",
+    "call np.linalg.eigvals of the companion matrix": "roots",
     "its views overlap; index the array in a loop": (
         "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
     ),

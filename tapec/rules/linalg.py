@@ -25,6 +25,12 @@ import numpy as np
 import tapec_runtime
 from tapec.rules.arrays_common import common_dtype
 from tapec.rules.arrays_norms import unit_of
+from tapec.rules.eigen_rules import (
+    eigen_adjoint,
+    eigen_of_parts_adjoint,
+    eigen_of_parts_tangent,
+    eigen_tangent,
+)
 from tapec.rules.factorised_systems import (
     factorised_adjoint,
     factorised_lower_adjoint,
@@ -418,6 +424,15 @@ PRIMITIVES: dict[str, Primitive] = {
             factorised_lower_adjoint,
             _FACTORS,
             "",
+        ),
+        Primitive("tapec_runtime.eigen", ("a",), eigen_tangent, eigen_adjoint, "", "Giles 2008, section 3"),
+        Primitive(
+            "tapec_runtime.eigen_of_parts",
+            ("re", "im"),
+            eigen_of_parts_tangent,
+            eigen_of_parts_adjoint,
+            "",
+            "Giles 2008, section 3",
         ),
         Primitive("tapec_runtime.solved", ("factors", "b"), solved_tangent, solved_adjoint, "", _GILES),
         Primitive(

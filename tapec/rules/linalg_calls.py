@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
-from tapec.rules.arrays_common import AXES, flat, float_type, lane_size, within
+from tapec.rules.arrays_common import AXES, complex_of, flat, float_type, lane_size, within
 from tapec.rules.arrays_norms import norm
 from tapec.rules.arrays_product import cross, matmul, outer, vecdot
 from tapec.rules.arrays_select import diagonal, trace
@@ -116,6 +116,39 @@ def stacked_solve(a, b):
     for i in np.ndindex(outer_shape):
         whole[i] = np.linalg.solve(a[_own(i, a.shape[:-2])], b[_own(i, b.shape[:-2])])
     return whole
+
+
+def _eigen(a):
+    """The parts of eigenvalues and eigenvectors of a matrix."""
+    if np.iscomplexobj(a):
+        return tapec_runtime.eigen_of_parts(np.real(a).copy(), np.imag(a).copy())
+    return tapec_runtime.eigen(a)
+
+
+def eig(a):
+    """Eigenvalues and eigenvectors of a general matrix, which are complex always."""
+    matrix = np.asarray(a)
+    if matrix.ndim == 2:
+        w_re, w_im, v_re, v_im = _eigen(matrix)
+        return complex_of(w_re, w_im), complex_of(v_re, v_im)
+    kind = float_type(np.real(matrix).dtype)
+    values_re = np.empty(matrix.shape[:-1], kind)
+    values_im = np.empty(matrix.shape[:-1], kind)
+    vectors_re = np.empty(matrix.shape, kind)
+    vectors_im = np.empty(matrix.shape, kind)
+    for i in np.ndindex(matrix.shape[:-2]):
+        w_re, w_im, v_re, v_im = _eigen(matrix[i])
+        values_re[i] = w_re
+        values_im[i] = w_im
+        vectors_re[i] = v_re
+        vectors_im[i] = v_im
+    return complex_of(values_re, values_im), complex_of(vectors_re, vectors_im)
+
+
+def eigvals(a):
+    """Eigenvalues of a general matrix, which are complex always."""
+    w, _ = eig(a)
+    return w
 
 
 def svdvals(x, /):
@@ -313,6 +346,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg.cond": cond,
     "linalg.cross": linalg_cross,
     "linalg.diagonal": linalg_diagonal,
+    "linalg.eig": eig,
+    "linalg.eigvals": eigvals,
     "linalg.eigvalsh": eigvalsh,
     "linalg.lstsq": lstsq,
     "linalg.matmul": linalg_matmul,

@@ -137,7 +137,7 @@ def multiplied(data, row, column, extents, other):
 def compressed(data, row, column, rows, columns):
     """The elements by rows, in the order of their columns; those that stand in one place are added up."""
     n = row.shape[0]
-    order = _sorted_by(row, _sorted_by(column, np.arange(n), columns), rows)
+    order = sorted_by(row, sorted_by(column, np.arange(n), columns), rows)
     place = np.empty(n, np.int64)
     indptr = np.zeros(rows + 1, row.dtype)
     last = -1
@@ -161,7 +161,7 @@ def turned(data, indices, indptr, extent):
     """A matrix that is compressed by rows, compressed by columns, of which there are `extent`; or the other way."""
     row = majors(indices, indptr)
     n = row.shape[0]
-    order = _sorted_by(indices[:n], np.arange(n), extent)
+    order = sorted_by(indices[:n], np.arange(n), extent)
     out = np.empty(n, data.dtype)
     minor = np.empty(n, indices.dtype)
     ends = np.zeros(extent + 1, indptr.dtype)
@@ -174,7 +174,7 @@ def turned(data, indices, indptr, extent):
     return out, minor, ends
 
 
-def _sorted_by(keys, order, extent):
+def sorted_by(keys, order, extent):
     """The numbers in `order`, sorted by their keys below `extent`; equal ones stay as they are."""
     ends = np.zeros(extent + 1, np.int64)
     for k in range(keys.shape[0]):

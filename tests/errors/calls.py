@@ -104,7 +104,7 @@ def numpys_own_source(x):
 
 @refused(VECTOR)
 def refused_with_a_reason(x):
-    return np.linalg.eigvals(np.outer(x, x))
+    return np.roots(x)
 
 
 @refused(VECTOR)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.stats as st
 from numba.experimental import jitclass
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import CubicSpline, interp1d
 from scipy.sparse.linalg import spsolve
 
 import tapec
@@ -16,6 +16,7 @@ from tests.errors import Refusals
 cases = Refusals()
 refused, misuse = cases.refused, cases.misuse
 MATRIX = sp.csr_array(np.array([[1.0, 0.0], [2.0, 3.0]]))
+KNOTS = np.arange(4.0)
 CURVES = CubicSpline(np.arange(4.0), np.eye(4))
 BLOCKS = sp.bsr_array(np.eye(2))
 
@@ -30,8 +31,13 @@ SCALED = Scaled(2.0)
 
 
 @refused(MATRIX)
-def sum_of_two(a):
-    return (a + a).sum()
+def sum_with_a_number(a):
+    return (a + 1.0).sum()
+
+
+@refused(MATRIX)
+def kind_of_a_table(a):
+    return interp1d(KNOTS, KNOTS, kind="cubic")(a.data[0])
 
 
 @refused(MATRIX)

@@ -45,6 +45,7 @@ def _primitive_cases() -> list[Any]:
             ("np.linalg.cholesky", (_positive(n),)),
             ("tapec_runtime.cholesky_seed", (_positive(n), m)),
             ("np.linalg.eigh", (_positive(n),)),
+            ("tapec_runtime.eigen", (m,)),
             ("np.linalg.pinv", (m,)),
             ("np.linalg.pinv", (_matrix(n + 2, n),)),
             ("np.linalg.pinv", (_matrix(n, n + 2),)),
@@ -119,6 +120,33 @@ def test_results_that_nothing_depends_on():
             PRIMITIVES[name].adjoint(y, m, tuple(seeds[k] if k in wanted else None for k in (0, 1)), bar)
             parts.append(bar)
         np.testing.assert_allclose(parts[0] + parts[1], parts[2], rtol=1e-10, atol=1e-12)
+
+
+def test_parts_of_complex_matrices_have_eigenvalues():
+    primitive, r = PRIMITIVES["tapec_runtime.eigen_of_parts"], rng()
+    args = np.diag([1.0, 4.0, 9.0]) + 0.1 * _matrix(3), r.normal(size=(3, 3))
+    dots = r.normal(size=(3, 3)), r.normal(size=(3, 3))
+    y, h = tapec_runtime.eigen_of_parts(*args), 1e-6
+    full = primitive.tangent(y, *args, *dots)
+    up = tapec_runtime.eigen_of_parts(*(arg + h * dot for arg, dot in zip(args, dots, strict=True)))
+    down = tapec_runtime.eigen_of_parts(*(arg - h * dot for arg, dot in zip(args, dots, strict=True)))
+    one, two = primitive.tangent(y, *args, dots[0], None), primitive.tangent(y, *args, None, dots[1])
+    bars, seeds = [np.zeros((3, 3)), np.zeros((3, 3))], tuple(r.normal(size=np.shape(part)) for part in y)
+    primitive.adjoint(y, *args, seeds, *bars)
+    for k, part in enumerate(full):
+        np.testing.assert_allclose(part, (up[k] - down[k]) / (2 * h), rtol=2e-6, atol=2e-7)
+        np.testing.assert_allclose(one[k] + two[k], part, rtol=1e-10, atol=1e-12)
+    expected = sum(np.vdot(seed, part) for seed, part in zip(seeds, full, strict=True))
+    assert sum(np.vdot(bar, dot) for bar, dot in zip(bars, dots, strict=True)) == pytest.approx(expected, rel=1e-10)
+
+
+def test_eigenvalues_that_meet_in_one_vector_have_no_derivative():
+    bars = np.zeros((2, 2)), np.zeros((2, 2))
+    for m, bar in zip((np.eye(2), np.array([[1.0, 1.0], [0.0, 1.0]])), bars, strict=True):
+        seeds = (np.ones(2), None, None, None)
+        PRIMITIVES["tapec_runtime.eigen"].adjoint(tapec_runtime.eigen(m), m, seeds, bar)
+    np.testing.assert_allclose(bars[0], np.eye(2))
+    assert np.isnan(bars[1]).all()
 
 
 def test_equal_eigenvalues_have_differentiable_sums():

@@ -56,6 +56,7 @@ from tapec.frontend.library import (
     distributions,
     interpolators,
     sparse_calls,
+    table_interpolators,
     ufuncs,
 )
 from tapec.frontend.library.text_methods import text_method
@@ -126,7 +127,8 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
     if isinstance(func, Func):
         return call_closure(ev, func, args, kwargs, node)
     if isinstance(func, Instance | Record) or (isinstance(func, Tup) and named_tuples.is_called(func)):
-        return apply(ev, ev.get_attribute(func, "__call__", node), args, kwargs, node)
+        found = table_interpolators.call_argument(ev, func, args, kwargs, node) if isinstance(func, Record) else None
+        return apply(ev, ev.get_attribute(func, "__call__", node), args, kwargs, node) if found is None else found
     if isinstance(func, Method):
         return call_method(ev, func, args, kwargs, node)
     if isinstance(func, Partial):
@@ -203,7 +205,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         if getattr(obj, "__module__", None) == "math":
             python_errors.check(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
-    for own in (distributions.call, interpolators.call, sparse_calls.call):
+    for own in (distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:
             return found
     if library is not None:

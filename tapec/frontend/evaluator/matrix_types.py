@@ -20,7 +20,8 @@ _RANKS: dict[str, tuple[tuple[int, ...], ...]] = {
     **dict.fromkeys(("np.linalg.solve", "tapec_runtime.solved", "tapec_runtime.solved_transposed"), ((2, 1), (2, 2))),
     "tapec_runtime.cholesky_seed": ((2, 2),),
     **dict.fromkeys(("tapec_runtime.factorised", "tapec_runtime.factorised_lower"), ((2,),)),
-    **dict.fromkeys(("tapec_runtime.thin_svd", "tapec_runtime.thin_qr"), ((2,),)),
+    **dict.fromkeys(("tapec_runtime.thin_svd", "tapec_runtime.thin_qr", "tapec_runtime.eigen"), ((2,),)),
+    "tapec_runtime.eigen_of_parts": ((2, 2),),
     **{f"np.linalg.{name}": ((2,),) for name in ("inv", "pinv", "det", "slogdet", "cholesky", "eigh")},
 }
 
@@ -60,6 +61,9 @@ def _known(name: str, element: nt.Type, ranks: tuple[int, ...]) -> nt.Type:
             return nt.Tuple((nt.Array(element, 2, "C"), nt.Array(element, 1, "C"), nt.Array(element, 2, "C")))
         case "tapec_runtime.thin_qr":
             return nt.UniTuple(nt.Array(element, 2, "C"), 2)
+        case "tapec_runtime.eigen" | "tapec_runtime.eigen_of_parts":
+            values, vectors = nt.Array(element, 1, "C"), nt.Array(element, 2, "C")
+            return nt.Tuple((values, values, vectors, vectors))
         case "np.linalg.eigh":
             return nt.Tuple((nt.Array(element, 1, "C"), nt.Array(element, 2, "F")))
     in_columns = ("np.linalg.inv", "np.linalg.pinv")

@@ -9,7 +9,7 @@
 | `cmath`, and functions of complex arrays | `complex_calls.py` |
 | `scipy.stats` | `distributions.py` |
 | `scipy.sparse` | `sparse_calls.py` |
-| objects of `scipy.interpolate` | `interpolators.py` |
+| objects of `scipy.interpolate`: polynomials between points; tables | `interpolators.py`, `table_interpolators.py` |
 | elementwise functions: `out=`, `where=`, `dtype=`, `np.add.reduce` | `ufuncs.py` |
 | `hasattr`, and what patterns of `match` ask | `pattern_tests.py` |
 | arguments by position and by name, as the function's own signature has them | `argument_binding.py` |

@@ -49,7 +49,7 @@ _LIBRARY: frozenset[Any] = frozenset(
         *(arrays_polynomial.polyval, arrays_polynomial.polyval_falling),
         *(set(arrays_select.FUNCTIONS.values()) - {arrays_select.clip, arrays_select.real}),
         *arrays_fourier.FUNCTIONS.values(),
-        scipy_special_calls.wofz,
+        *(scipy_special_calls.wofz, linalg_calls.eig, linalg_calls.eigvals),
         *arrays_shape.FUNCTIONS.values(),
         *arrays_split.FUNCTIONS.values(),
     }

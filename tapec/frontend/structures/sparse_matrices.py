@@ -31,6 +31,7 @@ from tapec.frontend.evaluator.values import (
 )
 from tapec.frontend.structures.sparse_classes import HELD, class_of, classes, stand_in
 from tapec.rules import scipy_sparse as loops
+from tapec.rules import sparse_pairs as pairs
 from tapec.syntax.types import Array
 
 _TURNED = {"csr": "csc", "csc": "csr", "coo": "coo"}
@@ -100,8 +101,8 @@ class Matrix:
 
     def product(self, x: Value) -> Value:
         """`self @ x`."""
-        if is_sparse(x):
-            self.refuse("the product of two sparse matrices, which is one,", "multiply by `B.toarray()`")
+        if isinstance(x, Record) and is_sparse(x):
+            return self.product_of_sparse(x)
         whole = self.real(x)
         if not 1 <= whole.type.ndim <= 2:
             self.refuse(f"a product with an array of {whole.type.ndim} axes", "use vectors and matrices")
@@ -129,8 +130,9 @@ class Matrix:
         """The elements times a number, or those of an array."""
         if is_scalar(other):
             return self.with_data(self.ev.binary("*", self.parts[0], other, self.node))
-        if is_sparse(other):
-            self.refuse("the product of two sparse matrices, element by element,", "multiply by `B.toarray()`")
+        if isinstance(other, Record) and is_sparse(other):
+            one, two = self.alike(other)
+            return one.made(one.with_another(pairs.multiplied_elements, two, one.minors()))
         data, row, column = self.places()
         found = self.loops(loops.multiplied, data, row, column, self.extents, self.real(other))
         return self.made((found, row, column), "coo")
@@ -144,10 +146,41 @@ class Matrix:
             return self.times(other)
         if fn == "/" and not from_left and is_scalar(other):
             return self.with_data(self.ev.binary("/", self.parts[0], other, self.node))
+        if fn in ("+", "-") and isinstance(other, Record) and is_sparse(other):
+            one, two = self.alike(other)
+            return one.made(one.with_another(pairs.added, two, one.minors(), number(1 if fn == "+" else -1)))
         if fn in ("+", "-") and is_array(other) and is_like_array:
             whole = self.toarray()
             return self.ev.binary(fn, *((other, whole) if from_left else (whole, other)), self.node)
         return self.refuse(f"`{fn}`", "compute with `A.toarray()`, or with `A.data`")
+
+    def alike(self, other: Record) -> tuple[Matrix, Matrix]:
+        """This matrix and another one, both compressed as this one is, or by rows."""
+        kind = "csr" if self.kind == "coo" else self.kind
+        one, two = (Matrix(self.ev, matrix, self.node).compressed(kind) for matrix in (self.value, other))
+        return Matrix(self.ev, one, self.node), Matrix(self.ev, two, self.node)
+
+    def minors(self) -> Value:
+        """How many places a row of the matrix has, or a column that it is compressed by."""
+        return self.extents.items[self.kind == "csr"]
+
+    def with_another(self, function: Callable[..., Any], other: Matrix, *args: Value) -> tuple[Value, ...]:
+        """The parts of what a function makes of two compressed matrices."""
+        given = [*self.parts, self.extents, *other.parts, other.extents, *args]
+        made = self.loops(function, *given)
+        assert isinstance(made, Tup)
+        return made.items
+
+    def product_of_sparse(self, other: Record) -> Record:
+        """`self @ other`, which is sparse."""
+        one, two = self.alike(other)
+        extents = self.extents.items[0], two.extents.items[1]
+        if one.kind == "csr":
+            return one.made(one.with_another(pairs.multiplied_matrices, two, two.minors()), extents=extents)
+        # by columns, the product of the transposes in the other order
+        left, right = (Matrix(self.ev, matrix.transpose(), self.node) for matrix in (two, one))
+        made = left.with_another(pairs.multiplied_matrices, right, right.minors())
+        return one.made(made, extents=extents)
 
     def toarray(self) -> Value:
         return self.loops(loops.dense, *self.places(), self.extents)

@@ -14,7 +14,8 @@ CASES = [
     *(("np.dot", ranks) for ranks in ((1, 1), (1, 2), (2, 1), (2, 2))),
     *((f"np.linalg.{name}", (2,)) for name in SINGLE),
     ("tapec_runtime.cholesky_seed", (2, 2)),
-    *((f"tapec_runtime.{name}", (2,)) for name in ("thin_svd", "thin_qr")),
+    *((f"tapec_runtime.{name}", (2,)) for name in ("thin_svd", "thin_qr", "eigen")),
+    ("tapec_runtime.eigen_of_parts", (2, 2)),
     ("np.linalg.solve", (2, 1)),
     pytest.param("np.linalg.solve", (2, 2), marks=pytest.mark.slow),
 ]
