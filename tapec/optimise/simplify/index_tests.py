@@ -22,7 +22,6 @@ from tapec.analyses.index_ranges import IndexRanges, accesses, may_stop
 from tapec.optimise.name_origins import is_adjoint
 from tapec.syntax.core import (
     Assign,
-    Atom,
     Block,
     Const,
     Expr,
