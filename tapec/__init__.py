@@ -80,7 +80,7 @@ def __dir__() -> list[str]:
 
 
 # bridges to other libraries, which are imported with those
-_BRIDGES = frozenset({"dask", "jax", "labelled", "pytensor", "scipy", "sklearn", "torch"})
+_BRIDGES = frozenset({"dask", "jax", "labelled", "ode", "pytensor", "scipy", "sklearn", "torch"})
 
 
 def __getattr__(name: str) -> Any:

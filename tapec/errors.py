@@ -18,6 +18,7 @@ Each error says what, where, why and what to do; each part is also a field
       ArgumentOverlap             arguments, or elements of one, that share memory and are written
       UsageError                  wrong arguments to a function of the API
       GradientMismatch            a derivative that fails `check_grads` (AssertionError)
+      IntegrationError            a differential equation that cannot be integrated as asked (ArithmeticError)
 """
 
 from __future__ import annotations
@@ -153,3 +154,7 @@ class UnknownKeyword(UsageError, TypeError):
 
 class GradientMismatch(TapecError, AssertionError):
     """A derivative that differs from another way of computing it."""
+
+
+class IntegrationError(TapecError, ArithmeticError):
+    """A differential equation that cannot be integrated, or an event of it that has no time, or no derivative."""

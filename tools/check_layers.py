@@ -23,7 +23,10 @@ Layers = tuple[tuple[str, ...], ...]
 LAYERS: Layers = (
     ("__main__",),
     ("cli",),
-    ("bridge", "dask", "diagnosis", "jax", "jax_handlers", "labelled", "pytensor", "scipy", "sklearn", "torch"),
+    (
+        *("bridge", "dask", "diagnosis", "jax", "jax_handlers", "labelled", "ode", "ode_calls", "ode_rates"),
+        *("ode_rules", "ode_steps", "pytensor", "scipy", "sklearn", "torch"),
+    ),
     ("__init__",),
     ("build",),
     (

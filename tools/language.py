@@ -59,7 +59,11 @@ STATEMENTS = {
     ),
     "While": ("`while`, `else`", ""),
     "Break": ("`break`", "`continue` and `return` too, anywhere"),
-    "With": ("`with`", "over tapes, `np.errstate`, `np.printoptions` and `warnings.catch_warnings`"),
+    "With": (
+        "`with`",
+        "over tapes, `np.errstate`, `np.printoptions` and `warnings.catch_warnings`; over `numba.objmode`, whose body"
+        " is read as Python's",
+    ),
     "Match": ("`match ... case`", "every pattern and guard; what is asked of structure is answered while compiling"),
 }
 
@@ -69,7 +73,7 @@ EXPRESSIONS = {
     "Attribute": ("`a.shape`, `p.field`, `module.name`", "of arrays, modules, objects; methods of named tuples, too"),
     "BinOp": ("`x + y`", "{arithmetic}, `@`"),
     "UnaryOp": ("`-x`", "{unary}"),
-    "Compare": ("`x < y <= z`", "{comparisons}; chained too; `is` of known objects, `in` of a tuple or list"),
+    "Compare": ("`x < y <= z`", "{comparisons}; chained too; `is` of known objects, `in` of tuples, lists, arrays"),
     "BoolOp": ("`x and y`, `x or y`", "as in Python, the second operand is computed only where it is needed"),
     "IfExp": ("`x if test else y`", ""),
     "NamedExpr": ("`(y := x)`", ""),

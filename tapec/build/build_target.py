@@ -22,6 +22,19 @@ MODES = (
     *("value_and_grad", "grad", "jvp", "vjp", "hvp", "gnvp", "hessian_diag", "primal"),
     *("jacobian", "jacfwd", "jacrev", "hessian"),
 )
+# what is not built, and what is in its place
+NOT_BUILT = {
+    "hessp": 'mode "hvp" takes the vector last, and computes the same product',
+    "jvp_fun": 'mode "jvp"',
+    "vjp_fun": 'mode "vjp"',
+    "linearize": 'it belongs to one point, and is made by a call there; mode "jvp" takes the point and the direction',
+    "vmap": "it is a loop over the batch: write the loop in a function, and build that",
+    **dict.fromkeys(
+        ("sparse_jacobian", "sparse_hessian"),
+        "its pattern is found and coloured by calls, for the arguments at hand; `tapec sparse-jacobian` and "
+        "`tapec sparse-hessian` print its programs",
+    ),
+}
 # what runs on every processor of the architecture
 BASELINE = "baseline"
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tapec.build.build_target import BASELINE, KINDS, MODES, Output, Target
+from tapec.build.build_target import BASELINE, KINDS, MODES, NOT_BUILT, Output, Target
 from tapec.errors import UsageError
 from tapec.options import Keywords, chosen
 
@@ -111,6 +111,9 @@ def _targets(table: _Table, kind: str, shared: Keywords) -> list[Target]:
     if not (place and colon):
         hint = '"package.module:FUNCTION" or "FILE.py:FUNCTION"'
         raise table.wrong("function", f"{function!r} names no function", hint)
+    asked = table.text("mode", "value_and_grad")
+    if asked in NOT_BUILT:
+        raise table.wrong("mode", f"{asked!r} is not built", NOT_BUILT[asked])
     mode = table.choice("mode", MODES, "value_and_grad")
     if mode == "primal" and "wrt" in table.items:
         raise table.wrong("wrt", 'mode "primal" is the function itself', "leave it out")

@@ -40,6 +40,16 @@ from tapec.loading import stdout_to_stderr
 
 _COMMANDS = (grad, *further, show, explain, report, check, build, doctor, cache, completion)
 
+# what has no source of its own, and what has
+_NO_COMMANDS = {
+    "linearize": "a linear map belongs to one point; `tapec jvp` and `tapec vjp` take the point and the direction",
+    "vmap": "it is a loop over the batch; write the loop in a function, and print the derivative of that",
+    "jvp-fun": "`tapec jvp` prints what it compiles",
+    "vjp-fun": "`tapec vjp` prints what it compiles",
+    "jacfwd": "`tapec jacobian` prints what costs less of rows and columns; `tapec.emit(f, mode='jacfwd')` columns",
+    "jacrev": "`tapec jacobian` prints what costs less of rows and columns; `tapec.emit(f, mode='jacrev')` rows",
+}
+
 
 class _Commands(click.Group):
     """The commands; as a program, what they write alone goes to a file or pipe that stdout is."""
@@ -48,6 +58,12 @@ class _Commands(click.Group):
         alone = extra.get("standalone_mode", True) and sys.stdout is sys.__stdout__ and sys.stdout is not None
         with _own_stdout() if alone and not sys.stdout.isatty() else contextlib.nullcontext():
             return super().main(*args, **extra)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        told = _NO_COMMANDS.get(args[0].replace("_", "-")) if args else None
+        if told is not None:
+            ctx.fail(f"There is no command '{args[0]}': {told}")
+        return super().resolve_command(ctx, args)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tapec.cli.shared_options import compiler_options, deliver, guarded, progress, target_options
-from tapec.cli.target_argument import signature_of, sources
+from tapec.cli.target_argument import arguments_of, signature_of, sources
 
 _STAGES = ("core", "typed", "adjoint", "optimised")
 
@@ -61,6 +61,8 @@ def explain(
     With --all also which variables carry a derivative; why a value is stored (bytes, as a formula in the
     shapes), computed again or run again; what keeps a loop from being reversed as soon as it has run,
     or from running on vectors; which arrays the generated function makes.
+
+    With --args it is run, and the largest adjoint of each line is told: which are zero, infinite or nan.
     """
     from tapec.explanation import explain
     from tapec.explanation.summary import summary
@@ -68,6 +70,7 @@ def explain(
 
     function = load(target)
     signature = signature_of(function, sig, args)
+    values = None if args is None else arguments_of(function, args)
     with progress(f"compiling {target}"):
-        told = explain(function, sources(wrt), signature, **options)
+        told = explain(function, sources(wrt), signature if values is None else None, values, **options)
     click.echo(str(told) if everything else summary(told), nl=False)

@@ -6,6 +6,7 @@
 | loops that seem to run until they converge | `convergence.py` |
 | the short form, and the order of `tapec explain` | `summary.py` |
 | names, sizes and expressions of core in the user's words | `wording.py` |
+| the largest adjoints of each line, for given arguments | `largest_adjoints.py` |
 | the page of `tapec report` | `page.py`; its style and behaviour, `report.css`, `report.js` |
 | its lines, colours of syntax, and times | `listing.py`, `highlighting.py`, `timing.py` |
 
@@ -24,12 +25,20 @@ if TYPE_CHECKING:
     from tapec.explanation.explained import Explanation
 
 
-def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **options: Unpack[Keywords]) -> Explanation:
+def explain(
+    f: Callable[..., Any],
+    wrt: Any = 0,
+    signature: Any = None,
+    args: tuple[Any, ...] | None = None,
+    **options: Unpack[Keywords],
+) -> Explanation:
     """What the compiler does with a function's gradient, and why.
 
     f          a Python function or Numba dispatcher that returns one float
     wrt        position or name of a parameter, or a tuple of those
     signature  argument types as for `emit`; by default the function's annotations
+    args       arguments to run it with, in place of a signature: then `adjoints` has the largest adjoint of each
+               line, and which lines have only zeros, infinite ones or nan
     options    as for `grad`
     returns    an Explanation: the activity of each variable with the reason, what is stored (bytes, as a
                formula in the shapes), computed again or run again, which loops are reversed as soon as they
@@ -47,9 +56,15 @@ def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **option
     ...     return total
     >>> [str(note) for note in explain(energy, signature="f8[:]").notes if note.by == "immediate_reversal"]
     ['fused: each iteration is reversed as soon as it has run']
+    >>> def clipped(x):
+    ...     scaled = x * 3.0
+    ...     return np.maximum(scaled, 5.0)
+    >>> [(one.text, one.mark) for one in explain(clipped, args=(1.0,)).adjoints]  # doctest: +NORMALIZE_WHITESPACE
+    [('x', 'all are zero'), ('scaled = x * 3.0', 'all are zero'),
+     ('return np.maximum(scaled, 5.0)', 'all are zero')]
     """
     # needs the compiler, which `import tapec` does not load
     load("tapec.explanation.explained")
     from tapec.explanation.explained import explained
 
-    return explained(f, wrt, signature, options)
+    return explained(f, wrt, signature, args, options)

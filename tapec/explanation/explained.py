@@ -12,7 +12,10 @@ from typing import Any
 
 from tapec.api import generate
 from tapec.backend.program import Program
+from tapec.errors import UsageError
 from tapec.explanation.convergence import convergence_loops
+from tapec.explanation.largest_adjoints import LargestAdjoint, table, types_of
+from tapec.explanation.largest_adjoints import largest_adjoints as adjoints_of
 from tapec.explanation.wording import Wording, operations
 from tapec.options import Keywords, Options, chosen
 from tapec.remarks import Remark, Remarks
@@ -98,6 +101,7 @@ class Explanation:
     lines       for each line that computes something, by file and number: whether that carries a derivative
     file        the function's file
     program     the generated program
+    adjoints    with `args`: the largest adjoint of each source, and of what each line hands on
     """
 
     function: str
@@ -109,6 +113,7 @@ class Explanation:
     lines: dict[tuple[str, int], bool]
     file: str
     program: Program
+    adjoints: tuple[LargestAdjoint, ...] = ()
 
     @property
     def stored(self) -> tuple[ExplainedLine, ...]:
@@ -124,9 +129,15 @@ class Explanation:
         return "\n".join(_page(self)) + "\n"
 
 
-def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords) -> Explanation:
+def explained(
+    f: Callable[..., Any], wrt: Any, signature: Any, args: tuple[Any, ...] | None, options: Keywords
+) -> Explanation:
     """See `tapec.explain`."""
     settings = chosen(options)
+    if args is not None:
+        if signature is not None:
+            raise UsageError("signature and args both say what the arguments are: give one of them")
+        signature = types_of(f, args)
     remarks = Remarks()
     function, program = generate(f, wrt, signature, "value_and_grad", remarks, **options)
     wording = Wording(function, program)
@@ -139,9 +150,18 @@ def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords
     # passes that meet a loop twice say the same twice; what is stored twice takes room twice
     found = tuple(note for place, note in enumerate(notes) if note.formula or note not in notes[:place])
     lines = wording.active_lines(activity)
+    sizes = () if args is None else adjoints_of(f, wrt, args, settings)
     return Explanation(
-        function.__name__, wording.sources(wrt), variables, found, memory, limits, lines, wording.file, program
+        *(function.__name__, wording.sources(wrt), variables, found, memory, limits, lines, wording.file, program),
+        adjoints=sizes,
     )
+
+
+def adjoint_lines(told: Explanation) -> Iterator[str]:
+    """A table of the largest adjoints; nothing without arguments."""
+    if told.adjoints:
+        yield from ("", "Largest adjoints, of the gradient and of what each line hands on")
+        yield from (f"  {row}".rstrip() for row in table(told.adjoints, told.file))
 
 
 def _notes(remarks: list[Remark], wording: Wording) -> Iterator[ExplainedLine]:
@@ -235,6 +255,7 @@ def _page(told: Explanation) -> Iterator[str]:
         yield from ("", "Arrays of the generated function, in bytes")
         width = max(len(one.name) for one in told.memory)
         yield from (f"  {one.name:<{width}}  {one.formula}{one.made and f', {one.made}'}" for one in told.memory)
+    yield from adjoint_lines(told)
     if told.limits:
         yield from ("", "What limits it")
         yield from (f"  {limit}" for limit in told.limits)

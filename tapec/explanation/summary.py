@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tapec.explanation.explained import ExplainedLine, Explanation
+from tapec.explanation.explained import ExplainedLine, Explanation, adjoint_lines
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ def summary(told: Explanation) -> str:
     lines += [f"  {place:<{width}}  {', '.join(map(_described, line))}" for place, line in found]
     lines += ["", f"stored in all: {told.stored_bytes} bytes{lists}"]
     lines += [f"limited by {limit}" for limit in told.limits]
+    lines += adjoint_lines(told)
     return "\n".join(lines) + "\n"
 
 

@@ -241,3 +241,13 @@ class TestProcess:
         done = self.command("grad", f"{model}:loss")
         assert done.returncode == 0, done.stderr
         assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "other"),
+    [("linearize", "tapec jvp"), ("vmap", "write the loop"), ("jvp_fun", "tapec jvp"), ("jacrev", "tapec jacobian")],
+)
+def test_transforms_without_a_command_of_their_own_say_what_has_one(command, other):
+    result = run(command, "chain.py:energy")
+    assert result.exit_code == 2
+    assert "There is no command" in result.output and other in result.output

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numba import float64, njit, types
+from numba import float64, njit, objmode, types
 from numba.extending import overload
+from numba.typed import Dict, List
 
 import tapec
 from tests.errors import Refusals
@@ -157,3 +158,57 @@ def a_stencil(x):
 @numba.stencil
 def neighbours(a):
     return a[-1] + a[1]
+
+
+@refused(1.0)
+def a_type_of_objmode_that_numba_does_not_have(x):
+    with objmode(y="f9"):
+        y = x * x
+    return y
+
+
+@refused(1.0)
+def a_type_of_objmode_that_is_none(x):
+    with objmode(y=x):
+        y = x * x
+    return y
+
+
+@refused(np.ones(2))
+def another_type_than_objmode_says(x):
+    with objmode(y="f4[:]"):
+        y = x * x
+    return y[0]
+
+
+@refused(1.0)
+def a_variable_of_objmode_that_is_not_set(x):
+    with objmode(y="f8"):
+        z = x * x
+    return z
+
+
+@refused(1.0)
+def a_typed_dict_without_types(x):
+    parts = Dict()
+    parts["a"] = x
+    return parts["a"]
+
+
+@refused(1.0)
+def a_typed_dict_of_narrow_numbers(x):
+    parts = Dict.empty(types.unicode_type, types.float32)
+    parts["a"] = x
+    return parts["a"] * x
+
+
+@refused(1.0)
+def a_typed_list_of_what_is_no_type(x):
+    return List.empty_list(x)
+
+
+@refused(np.ones(2))
+def a_typed_list_that_gets_an_item_of_another_type(x):
+    held = List.empty_list(types.float64)
+    held.append(x)
+    return held[0]

@@ -154,8 +154,11 @@ def identity_of_numbers(x, y):
 
 
 @refused(VECTOR)
-def membership_in_an_array(x):
-    return x[0] if 2.0 in x else x[1]
+def membership_in_pairs_that_grow(x):
+    pairs = [(x[0], 1.0)]
+    for i in range(x.size):
+        pairs.append((x[i], 2.0))
+    return x[0] if 2.0 in pairs else x[1]
 
 
 @refused(1.0)

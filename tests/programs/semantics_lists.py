@@ -154,3 +154,17 @@ def taken_from_anywhere(a):
             total -= rest.pop(-2) * k
     del rest[0]
     return total + len(rest)
+
+
+@case(A, np.array([2, 7, 2, 0, 7]))
+def membership_in_an_array_and_in_a_list_that_grows(a, keys):
+    seen, met = np.full(5, -1), [0]
+    total = 0.0
+    for i in range(a.size):
+        if keys[i] not in seen[:i]:
+            seen[i] = keys[i]
+            total += a[i] ** 2
+        if keys[i] in met:
+            total += 3 * a[i]
+        met.append(keys[i])
+    return total * a[0] if a[1] in a else total

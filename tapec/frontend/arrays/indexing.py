@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numba.core import types as nt
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import packed_lists
@@ -398,6 +399,13 @@ def _joined(ev: Evaluator, index: Value, columns: bool, node: Any) -> Value:
     return ev.call_object(np.concatenate, [Tup(tuple(parts))], {"axis": number(-1 if columns else 0)}, node)
 
 
+def _parts(axis: Value) -> slice:
+    """An axis of a type of Numba's."""
+    assert isinstance(axis, Slice)
+    lower, upper, step = (None if part is None else static_int(part) for part in (axis.lower, axis.upper, axis.step))
+    return slice(lower, upper, step)
+
+
 def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """Subscripts of known Python objects, such as a module's dict of constants."""
     if not isinstance(owner, Static):
@@ -409,6 +417,10 @@ def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return index
     if owner.obj is np.r_ or owner.obj is np.c_:
         return _joined(ev, index, owner.obj is np.c_, node)
+    if isinstance(owner.obj, nt.Type):
+        # `float64[:, ::1]`
+        axes = index.items if isinstance(index, Tup) else (index,)
+        return Static(owner.obj[tuple(_parts(axis) for axis in axes)])
     if (method := special_method(ev, owner.obj, "__getitem__")) is not None:
         return ev.call_object(method, [owner, index], {}, node)
     key: Any = index.obj if isinstance(index, Static) else static_int(index)

@@ -47,7 +47,7 @@ from tapec.frontend.operations.broadcasting import array_leaves
 from tapec.frontend.operations.circular_shifts import is_shifted
 from tapec.frontend.operations.complex_arithmetic import parts
 from tapec.frontend.operations.elementwise import elementwise, materialise, store_at, store_elements
-from tapec.frontend.structures import dicts
+from tapec.frontend.structures import dicts, typed_containers
 from tapec.frontend.structures.constant_containers import refuse_change
 from tapec.frontend.structures.sparse_matrices import is_sparse
 from tapec.rules import arrays_index
@@ -309,6 +309,8 @@ def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:
 
 def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any) -> None:
     refuse_change(ev, owner, node)
+    if not isinstance(index, Slice):
+        value = typed_containers.item_of(ev, owner, value, node)
     contents = ev.heap[owner]
     if ev.deciding and isinstance(index, Sym):
         index = ev.decided(index, node)

@@ -81,10 +81,10 @@ from tapec.frontend.library.builtin_functions import (
 from tapec.frontend.library.list_methods import list_method
 from tapec.frontend.operations.circular_shifts import roll
 from tapec.frontend.operations.conditions import where
-from tapec.frontend.operations.runtime_text import format_, str_
-from tapec.frontend.statements import context_managers
+from tapec.frontend.operations.runtime_text import format_, repr_, str_
+from tapec.frontend.statements import context_managers, object_mode
 from tapec.frontend.statements.checkpointed_loops import checkpointed
-from tapec.frontend.structures import argument_objects, dicts, sparse_matrices
+from tapec.frontend.structures import argument_objects, dicts, sparse_matrices, typed_containers
 from tapec.frontend.structures.constant_containers import refuse_change
 from tapec.frontend.structures.isinstance_tests import isinstance_, type_
 from tapec.rules import arrays_common
@@ -200,6 +200,7 @@ SPECIAL: dict[Any, Any] = {
     np.dtype: dtype_attribute,
     len: len_,
     str: str_,
+    repr: repr_,
     format: format_,
     range: range_,
     numba.prange: prange,
@@ -227,6 +228,8 @@ SPECIAL: dict[Any, Any] = {
     **pattern_tests.SPECIAL,
     **argument_objects.SPECIAL,
     **context_managers.SPECIAL,
+    **object_mode.SPECIAL,
+    **typed_containers.SPECIAL,
     **collections_and_sets.SPECIAL,
     **itertools_calls.SPECIAL,
     **math_calls.SPECIAL,

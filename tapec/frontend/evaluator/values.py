@@ -232,6 +232,13 @@ class Deque(Lst):
 
 
 @dataclass(frozen=True, eq=False)
+class TypedList(Lst):
+    """A `numba.typed.List` that the code makes; `item` is Numba's type of what it holds, None until it holds one."""
+
+    item: Any = None
+
+
+@dataclass(frozen=True, eq=False)
 class Dct(Value):
     """A dict whose keys are known; `keys` and `cells` are lists of the evaluator's state.
 

@@ -8,6 +8,7 @@ import types
 from typing import Any
 
 import gast
+import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
@@ -16,6 +17,7 @@ from tapec.frontend.evaluator.values import (
     Complex,
     Dct,
     Func,
+    Growing,
     Instance,
     Iteration,
     Lazy,
@@ -32,6 +34,8 @@ from tapec.frontend.evaluator.values import (
     Unseen,
     Value,
     describe,
+    is_array,
+    is_complex,
     is_none,
     is_scalar,
     known_text,
@@ -274,6 +278,10 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
     items = container.items if isinstance(container, Tup) else None
     if isinstance(container, Lst):
         items = spelled(ev, container)
+    elements = _elements(ev, container, node) if is_scalar(item) or is_complex(item) else None
+    if items is None and elements is not None:
+        same = comparison(ev, gast.Eq(), elements, item, node)
+        return truth(ev, ev.call_object(np.any, [same], {}, node), node)
     if items is None:
         message = f"cannot test what is `in` {describe(container)}"
         ev.fail(UnsupportedSyntax, message, node, hint="write a loop over its elements")
@@ -284,6 +292,15 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
             return number(True)
         found = ev.op("or", found, truth(ev, comparison(ev, gast.Eq(), one, item, node)))
     return found
+
+
+def _elements(ev: Evaluator, container: Value, node: Any) -> Value | None:
+    """An array, or that of the numbers that a list holds; None of others."""
+    if isinstance(container, Lst):
+        contents = ev.heap[container]
+        numbers = isinstance(contents, Growing) and not isinstance(contents.buffer, Tup)
+        return ev.as_array(container, node) if numbers else None
+    return container if is_array(container) else None
 
 
 HANDLERS: dict[type, Any] = {gast.Compare: compare}

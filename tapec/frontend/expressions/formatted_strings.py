@@ -70,7 +70,7 @@ def _formatted(ev: Evaluator, part: Any) -> str | None:
     text = spec.obj if isinstance(spec, Static) else spec
     if ev.live is None or not isinstance(text, str) or isinstance(text, Template):
         return None
-    return format(repr(obj) if part.conversion == ord("r") else obj, text)
+    return format(runtime_text.with_conversion(obj, part.conversion), text)
 
 
 FORMATTED: dict[type, Any] = {gast.JoinedStr: joined_string}

@@ -36,7 +36,7 @@ from tapec.frontend.iteration.iterables import iterable
 from tapec.frontend.iteration.iterators import LEFT, count, each, ended, iter_, next_, once, sources, taken
 from tapec.frontend.operations import conditions
 from tapec.frontend.operations.broadcasting import value_rank
-from tapec.frontend.structures import dicts
+from tapec.frontend.structures import dicts, typed_containers
 from tapec.frontend.structures.constant_containers import spelled
 
 
@@ -87,7 +87,8 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs
     result: Value = NONE
     match name:
         case "insert":
-            values.insert(_place(ev, args[0], node), ev.materialise(args[1]))
+            item = typed_containers.item_of(ev, owner, ev.materialise(args[1]), node)
+            values.insert(_place(ev, args[0], node), item)
         case "pop":
             place = _place(ev, args[0], node)
             if not -len(values) <= place < len(values):

@@ -31,6 +31,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.frontend.expressions import operators
 from tapec.frontend.operations import allocation, elementwise
 from tapec.frontend.operations.complex_arithmetic import lead
+from tapec.frontend.structures import typed_containers
 from tapec.frontend.structures.constant_containers import spelled
 from tapec.frontend.structures.lists import column, element_type, growing, list_number, list_value
 from tapec.syntax.types import Scalar
@@ -72,7 +73,7 @@ def grow(ev: Evaluator, owner: Lst) -> Growing:
 
 def append(ev: Evaluator, owner: Lst, item: Value, node: Any) -> None:
     contents = ev.heap[owner]
-    item = ev.materialise(item)
+    item = typed_containers.item_of(ev, owner, ev.materialise(item), node)
     if isinstance(contents, Items):
         ev.heap[owner] = Items((*contents.values, item))
         return

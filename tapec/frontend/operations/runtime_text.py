@@ -36,14 +36,20 @@ _TESTS = frozenset({
 })  # fmt: skip
 
 
+def with_conversion(value: Any, conversion: int) -> Any:
+    """What `!r`, `!s` or `!a` makes of a known value; without one, -1, the value itself."""
+    change: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+    return change[conversion](value) if conversion in change else value
+
+
 def of_value(ev: Evaluator, value: Value | None, shown: str, spec: str = "", conversion: int = -1) -> str:
     """The text of a number, or of text that only the run knows; `shown` stands for it in messages."""
     if (text := known_text(value)) is not None:
-        return format(text, spec)
+        return format(with_conversion(text, conversion), spec)
     if isinstance(value, Static) and isinstance(value.obj, Template):
         return _mapped(value.obj, lambda text: format(text, spec)) if conversion in (-1, ord("s")) else Template(shown)
     sym = ev.materialise(plain_number(value)) if value is not None else None
-    if isinstance(sym, Sym) and isinstance(sym.constant, bool | int) and conversion in (-1, ord("s")):
+    if isinstance(sym, Sym) and isinstance(sym.constant, bool | int):
         return format(sym.constant if conversion == -1 else str(sym.constant), spec)
     # `repr` tells NumPy's numbers from Python's
     if not isinstance(sym, Sym) or not isinstance(sym.type, Scalar) or conversion not in (-1, ord("s")):
@@ -61,6 +67,11 @@ def of_value(ev: Evaluator, value: Value | None, shown: str, spec: str = "", con
 def str_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`str(value)`."""
     return Static(of_value(ev, args[0], "{...}", conversion=ord("s")) if args else "")
+
+
+def repr_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`repr(value)`."""
+    return Static(of_value(ev, args[0], "{...}", conversion=ord("r")))
 
 
 def format_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -5,7 +5,7 @@
 | `x = y`, `a, *b = c`, `x += y` | `assignments.py` |
 | expressions, `assert`, `raise`, `del`, `def`, `print` | `simple_statements.py` |
 | `if` | `branches.py` |
-| `with` | `context_managers.py` |
+| `with`; over `objmode` | `context_managers.py`; `object_mode.py` |
 | `try` | `try_statement.py` |
 | `import`; `nonlocal` and `global` | `import_statement.py`, `nonlocal_variables.py` |
 | `for`, `while` | `loops.py` |

@@ -8,6 +8,7 @@
 | named tuples with methods | `named_tuples.py` |
 | other classes derived from numbers, text and containers | `derived_classes.py` |
 | sparse matrices; the classes that SciPy has of them | `sparse_matrices.py`, `sparse_classes.py` |
+| `numba.typed.List` and `Dict` that the code makes | `typed_containers.py` |
 | jitclasses | `jitclasses.py` |
 | objects among the arguments, `super`, `getattr` | `argument_objects.py` |
 | `isinstance` and `type` | `isinstance_tests.py` |

@@ -11,6 +11,7 @@
 | `identities.py` | algebraic identities that hold for every number: nan, infinities and signed zeros included |
 | `index_tests.py` | test the subscripts of adjoints that no test before all loops covers |
 | `non_finite_tests.py` | raise where the first value that is not finite appears: `debug="nan"` |
+| `recorded_adjoints.py` | record the largest adjoint of each line, for `tapec explain --args` |
 | `renest.py` | put values that are used once back into the expressions that use them |
 | `shown_operations.py` | how errors name an operation: with the user's names |
 | `stack_layouts.py` | the layout of a list of arrays: that of all its arrays, or any |

@@ -197,3 +197,19 @@ def test_what_is_refused(f):
     with pytest.raises(TapecError) as refused:
         tapec.grad(f)(X)
     assert "test_runtime_text.py" in str(refused.value)
+
+
+def conversions(x):
+    name, y = "ä", np.sum(x * x)
+    known = repr(name) + f"{name!r}{name!a:>7}" + repr(3)
+    if known != "'ä''ä' '\\xe4'3":
+        raise ValueError(repr(y))
+    return y * len(known)
+
+
+def test_conversions_of_known_text():
+    assert np.allclose(tapec.grad(conversions)(X), 2 * X * 14)
+    with tapec.GradientTape() as tape:
+        tape.watch(X)
+        y = conversions(X)
+    assert np.allclose(tape.gradient(y, X), 2 * X * 14)
