@@ -64,6 +64,7 @@ def with_guards(function: Function, sources: Iterable[str], targets: set[str], r
     """
     if not any(map(_is_asked, walk(function.body))):
         return function
+    function = with_lasting_tests(function, sources, targets)
     function = replace(function, body=distinct(function.body))
     active = Activity(function, aliases(function), set(sources), targets)
     ranges = IndexRanges(function)
@@ -89,6 +90,82 @@ def with_guards(function: Function, sources: Iterable[str], targets: set[str], r
     extents = tuple(guards.extents.values())
     body = _without(inserted(function.body, tests), {stmt.key for stmt in extents})
     return replace(function, body=(*extents, *_marked(body, axes, tested)), types=types)
+
+
+def with_lasting_tests(function: Function, sources: Iterable[str], targets: set[str]) -> Function:
+    """A derivative that is to be differentiated, with tests of the open subscripts that its own derivative drops.
+
+        x_bar[t] += w[i]          if t >= x_bar.shape[0] or t < -x_bar.shape[0]:
+                           ->         raise tapec_runtime.IndexOutOfRange("`x`", 0, t, x_bar.shape[0], ...)
+                                  x_bar[t] += w[i]
+
+    So it is of a program that is linear in `x[k[i]]`: nothing by which the adjoint of the element varies is left of
+    it, and with it goes the loop.  An error stays, and what it needs.
+    """
+    if not any(_is_asked(stmt) and _open(stmt) for stmt in walk(function.body)):
+        return function
+    function = replace(function, body=distinct(function.body))
+    types = dict(function.types)
+    emitter = Emitter(types, set(types))
+    tests: dict[int, Block] = {}
+    tested: set[int] = set()
+    for accessed in _dropped(function, Activity(function, aliases(function), set(sources), targets)):
+        stmt, array, subs = accessed[0]
+        for axis in _open(stmt):
+            made, place, size, test = outside(emitter.child(), stmt.span, array, axis, subs[axis])
+            raised = If(test, (error(stmt.span, array, axis, place, size),), (), stmt.span)
+            tests[stmt.key] = (*tests.get(stmt.key, ()), *made, raised)
+        tested.update(one.key for one, _, _ in accessed)
+    body = inserted(_unasked(function.body, tested), tests)
+    return replace(function, body=body, types=types)
+
+
+def _dropped(function: Function, activity: Activity) -> list[list[tuple[Stmt, str, tuple[Expr, ...]]]]:
+    """The accesses that are tested and that a derivative drops, in the order of the program; together by number."""
+    found: dict[int, list[tuple[Stmt, str, tuple[Expr, ...]]]] = {}
+    kept: set[int] = set()
+    # arrays and views that are stored into, and whether anything active is
+    stored: dict[str, bool] = {}
+    for stmt, array, subs in reversed([*accesses(function)]):
+        target = stmt.target if isinstance(stmt, Assign) else ""
+        is_written = isinstance(stmt, Store) or target in stored
+        moves = stored.get(target, target in activity)
+        if isinstance(stmt, Store):
+            moves = isinstance(stmt.value, Name) and activity.varies(stmt.value.id) and activity.matters(array)
+        if is_written:
+            stored[array] = stored.get(array, False) or moves
+        number = stmt.span.tested if isinstance(stmt, Assign | Store) and stmt.span is not None else 0
+        if _is_asked(stmt) and _open(stmt) and (is_written or number):
+            number = number or -stmt.key
+            found.setdefault(number, []).insert(0, (stmt, array, subs))
+            kept |= {number} if moves else set()
+    return [accessed for number, accessed in reversed(found.items()) if number not in kept]
+
+
+def _open(stmt: Stmt) -> tuple[int, ...]:
+    """The axes of an access by subscripts that no test before all loops covers."""
+    return stmt.span.open if isinstance(stmt, Assign | Store) and stmt.span is not None else ()
+
+
+def outside(out: Emitter, span: Span | None, array: str, axis: int, sub: Expr) -> tuple[Block, Atom, Name, Name]:
+    """What tests a subscript of which nothing is known; the subscript, the extent, and the result."""
+    out.span = span
+    place = out.cast(out.atom(sub), INT64)
+    size = out.let("size", Op("dim", (Name(array), Const(axis))), INT64)
+    test = out.atom(Op("or", (Op(">=", (place, size)), Op("<", (place, Op("neg", (size,)))))))
+    assert isinstance(test, Name)
+    return tuple(out.out), place, size, test
+
+
+def _unasked(block: Block, keys: set[int]) -> Block:
+    """A block some of whose accesses, by key, are tested already."""
+    out: list[Stmt] = []
+    for stmt in block:
+        if stmt.key in keys:
+            assert isinstance(stmt, Assign | Store) and stmt.span is not None
+            stmt = replace(stmt, span=replace(stmt.span, asked=False, open=(), tested=0))
+        out.append(map_blocks(stmt, lambda inner: _unasked(inner, keys)))
+    return tuple(out)
 
 
 def _is_asked(stmt: Stmt) -> bool:

@@ -22,7 +22,7 @@ from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
-from tapec.transforms.index_guards import with_guards
+from tapec.transforms.index_guards import with_guards, with_lasting_tests
 from tapec.transforms.jacobian_blocks import (
     APART,
     TOGETHER,
@@ -81,6 +81,7 @@ def directed(
     swept = reverse(replace(function, again=True), sources, constants, unit_seed=True, fuse=fuse)
     beside = swept.values[1:]
     gradient = to_ssa(swept.function(function.name, (*swept.adjoints, *beside)), constants)
+    gradient = with_lasting_tests(gradient, sources, targets_of(gradient, shared=False, outputs=None))
     made = pushed(gradient, sources, constants)
     products = 2 * len(swept.adjoints)
     values, given = [], iter(made.results[products:])

@@ -355,3 +355,8 @@ def list_that_a_loop_made_anew(x):
         values[0] = 2.0 * values[0]
         values = [1.5 * v for v in values]
     return values[0]
+
+
+@refused(1.0)
+def class_of_a_tuple_made_by_new(x):
+    return tuple.__new__(tuple, (x, x))[0]

@@ -122,7 +122,8 @@ def _run(ev: Evaluator, node: Any, label: str, first: Value, body: list[Any]) ->
     """Evaluate loops; what `label` is in the end."""
     outer_env, outer_liveness = dict(ev.frame.env), ev.frame.liveness
     ev.frame.env[label] = first
-    names = frozenset(outer_env) | {label}
+    # `:=` sets names of the function
+    names = frozenset(outer_env) | {label} | {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}
     ev.frame.liveness = SourceLiveness(body, names)
     # the label too: a list around this one has the same
     hidden = {label} | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}

@@ -31,11 +31,11 @@ from tapec.frontend.evaluator.values import (
     number,
     static_int,
 )
-from tapec.frontend.iteration.generators import Generator, count_iteration
+from tapec.frontend.iteration.generators import RESULTS, Generator, count_iteration
 from tapec.frontend.iteration.iterables import as_iteration, iterable
 from tapec.frontend.iteration.iterators import END, each, note, position
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
-from tapec.frontend.source.tail_exits import tail_exits
+from tapec.frontend.source.tail_exits import RETURN, tail_exits
 from tapec_runtime.locking import turns
 
 _UNDER_WAY = Static("its items are taken one by one")
@@ -48,7 +48,8 @@ class Closed(BaseException):
 class Coroutine:
     """A generator that runs from `yield` to `yield`.
 
-    state  what the evaluator works on while the generator runs: its frame, frames, line, ...
+    state   what the evaluator works on while the generator runs: its frame, frames, line, ...
+    result  what the generator returned
     """
 
     def __init__(self, ev: Evaluator, generator: Generator) -> None:
@@ -56,12 +57,13 @@ class Coroutine:
         frame = generator.frame
         self.body = tail_exits(list(generator.definition.body))
         frame.env = dict(generator.env)
-        frame.liveness = SourceLiveness(self.body, frozenset())
+        frame.liveness = SourceLiveness(self.body, RESULTS)
         frame.local_names = assigned(self.body) - frame.outer
         frame.consumer = self._yield
         self.state = frame, [ev.frames[0], frame], ev.span, False, False, list(ev.inlining)
         self.sent: Value = NONE
         self.item: Value = NONE
+        self.result: Value = NONE
         self.error: BaseException | None = None
         self.begun = self.ended = self.closed = self.running = False
         self.turns = turns()
@@ -110,6 +112,7 @@ class Coroutine:
             try:
                 self.ev.statements(self.body)
                 note(self.ev, self.generator.progress, END)
+                self.result = self.generator.frame.env.get(RETURN, NONE)
             except Closed:
                 pass
             except BaseException as error:

@@ -14,14 +14,16 @@ import gast
 from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Frame
-from tapec.frontend.evaluator.values import Progress, Static, Stream, Tup, Value
+from tapec.frontend.evaluator.values import NONE, Progress, Static, Stream, Tup, Value
 from tapec.frontend.iteration.iterables import as_iteration
 from tapec.frontend.iteration.iterators import END, LEFT, each, note, position
 from tapec.frontend.source.refused_syntax import words
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
-from tapec.frontend.source.tail_exits import tail_exits
+from tapec.frontend.source.tail_exits import DONE, RETURN, tail_exits
 
 _ITERATIONS = 5000
+# what a generator leaves where it returns
+RESULTS = frozenset({RETURN, DONE})
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +56,17 @@ def is_generator(definition: Any) -> bool:
     return any(isinstance(node, gast.Yield | gast.YieldFrom) for node in own_nodes(definition))
 
 
-def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], Value | None]) -> None:
-    """Run a generator; `consume` gets each value that it yields."""
+def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], Value | None]) -> Value:
+    """Run a generator; `consume` gets each value that it yields.  What it returns, if it comes to that."""
     if not ev.deciding:
         ev.fail(LoweringError, "a generator inside a loop over numbers")
     if position(ev, generator, generator.progress, None) is None:
-        return
+        return NONE
     note(ev, generator.progress, LEFT)
     frame = generator.frame
     body = tail_exits(list(generator.definition.body))
     frame.env = dict(generator.env)
-    frame.liveness = SourceLiveness(body, frozenset())
+    frame.liveness = SourceLiveness(body, RESULTS)
     frame.local_names = assigned(body) - frame.outer
     frame.consumer = consume
     outer, span, depth, dead = ev.frame, ev.span, len(ev.frames), ev.dead
@@ -73,8 +75,9 @@ def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], Value 
     try:
         ev.statements(body)
         note(ev, generator.progress, END)
+        return frame.env.get(RETURN, NONE)
     except Stop:
-        pass
+        return NONE
     finally:
         del ev.frames[depth:]
         ev.frame, ev.span, ev.dead = outer, span, dead
@@ -138,13 +141,15 @@ def yield_from(ev: Evaluator, node: gast.YieldFrom) -> Value:
         ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
     value, consumer = ev.expr(node.value), ev.frame.consumer
     if isinstance(value, Generator) and value.progress not in ev.coroutines:
-        drive(ev, value, consumer)
-        return Static(None)
+        return drive(ev, value, consumer)
     if isinstance(value, Generator):
-        value = Stream(ev.coroutines[value.progress].items())
+        coroutine = ev.coroutines[value.progress]
+        for item in coroutine.items():
+            consumer(item)
+        return coroutine.result
     for item in value.items if isinstance(value, Stream) else each(ev, as_iteration(ev, value, node), node):
         consumer(item)
-    return Static(None)
+    return NONE
 
 
 def await_(ev: Evaluator, node: gast.Await) -> Value:

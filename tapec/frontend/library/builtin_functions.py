@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend.arrays.array_creation import as_array
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs, extents
@@ -35,6 +35,7 @@ from tapec.frontend.iteration.sequences import items_of, known_items, ordered
 from tapec.frontend.library.list_methods import copied, list_from_array, new_list
 from tapec.frontend.operations import elementwise
 from tapec.frontend.statements.simple_statements import print_
+from tapec.frontend.structures import named_tuples
 
 
 def len_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -159,6 +160,17 @@ def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if items is not None:
         return Tup(items)
     ev.fail(UnsupportedSyntax, "cannot make a tuple of unknown length", node)
+
+
+def new_tuple(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`tuple.__new__(cls, items)`, by which `_make` of a class of named tuples makes one."""
+    cls: Any = args[0].obj if args and isinstance(args[0], Static) else None
+    if not isinstance(cls, type) or not hasattr(cls, "_fields"):
+        ev.fail(UnsupportedFunction, "cannot differentiate `tuple.__new__` of a class other than named tuples", node)
+    made = tuple_(ev, args[1:], kwargs, node)
+    named_tuples.check(ev, cls, node)
+    assert isinstance(made, Tup)
+    return Tup(made.items, cls)
 
 
 def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

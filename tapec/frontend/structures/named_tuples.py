@@ -32,6 +32,8 @@ def attribute(ev: Evaluator, owner: Tup, attr: str, node: Any) -> Value:
         found = _defined(cls, attr)
         if found is not _ABSENT:
             return argument_objects.of_class(ev, owner, cls, found, attr, node)
+        if attr == "_fields":
+            return ev.wrap(cls._fields, node)
         if attr in cls._fields:
             return owner.items[cls._fields.index(attr)]
     if attr not in _OF_TUPLES:

@@ -22,7 +22,6 @@ from tapec.analyses.index_ranges import IndexRanges, accesses, may_stop
 from tapec.optimise.name_origins import is_adjoint
 from tapec.syntax.core import (
     Assign,
-    Atom,
     Block,
     Const,
     Expr,
@@ -42,7 +41,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.index_guards import Guards, error, inserted
+from tapec.transforms.index_guards import Guards, error, inserted, outside
 
 
 def add_index_tests(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -121,7 +120,7 @@ class _Tests:
             if threads is not None and (found is None or any(self.threads(one.before) for one in found)):
                 self.on_threads(stmt, array, axis, subs[axis], threads)
             elif found is None:
-                out, place, size, test = self.any_number(stmt, array, axis, subs[axis])
+                out, place, size, test = outside(self.emitter.child(), stmt.span, array, axis, subs[axis])
                 raised = If(test, (error(stmt.span, array, axis, place, size),), (), stmt.span)
                 self.directly.setdefault(self.outside(stmt, array, subs[axis]).key, []).extend([*out, raised])
             else:
@@ -150,21 +149,10 @@ class _Tests:
         loops = (scope.owner for scope in self.ranges.scopes.of[stmt.key].loops())
         return next((loop for loop in loops if isinstance(loop, For) and loop.parallel), None)
 
-    def any_number(self, stmt: Stmt, array: str, axis: int, sub: Expr) -> tuple[Block, Atom, Name, Name]:
-        """What tests a subscript of which nothing is known; the subscript, the extent, and the result."""
-        out = self.emitter.child()
-        out.span = stmt.span
-        place = out.cast(out.atom(sub), INT64)
-        size = out.let("size", Op("dim", (Name(array), Const(axis))), INT64)
-        outside = Op("or", (Op(">=", (place, size)), Op("<", (place, Op("neg", (size,))))))
-        test = out.atom(outside)
-        assert isinstance(test, Name)
-        return tuple(out.out), place, size, test
-
     def on_threads(self, stmt: Stmt, array: str, axis: int, sub: Expr, loop: For) -> None:
         """No error comes out of threads: they note that there is one, and it is raised behind the loop."""
         found = self.emitter.fresh("outside", Array("int64", 1))
-        out, place, size, test = self.any_number(stmt, array, axis, sub)
+        out, place, size, test = outside(self.emitter.child(), stmt.span, array, axis, sub)
         noted = tuple(Store(found, (Const(k),), one, False, stmt.span) for k, one in enumerate((Const(1), place, size)))
         self.wrong.setdefault(stmt.key, []).append((out, test, noted))
         last = self.emitter.child()

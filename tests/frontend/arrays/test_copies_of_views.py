@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -118,3 +122,11 @@ def test_a_sum_by_einsum_is_an_array_of_its_own(module_of):
 def test_random_programs_of_views_and_copies(tmp_path):
     found = [memory.examine(seed, tmp_path) for seed in range(100, 110)]
     assert found.count(memory.PASSED) >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_many_random_programs_of_views_and_copies():
+    command = [sys.executable, "-m", "tools.fuzz.memory", "--minutes", "60", "--seed", "200", "--count", "60"]
+    done = subprocess.run(command, cwd=Path(__file__).resolve().parents[3], text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout

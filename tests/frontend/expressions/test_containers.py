@@ -23,6 +23,19 @@ def as_a_dict(x):
     return made["a"] * made["b"]
 
 
+def made_of_items(x):
+    made = Pair._make([x * 2.0, x * x])
+    other = type(made)._make(made)._replace(a=3.0)
+    pairs = [Pair._make(item) for item in ((x, 1.0), (2.0, x))]
+    return made.a * other.b * len(made._fields) + other.a * pairs[0].a * pairs[1].b
+
+
+def named_in_a_comprehension(x):
+    total = sum([(last := x * k) for k in range(3)])
+    squares = {k: (kept := total * k) for k in (1, 2)}
+    return last * total + squares[1] * kept
+
+
 def of_other_kinds(x):
     if [x, x] == () or (x,) == [x] or {} == [] or [] == Pair(x, x):
         return x * 2.0
@@ -59,7 +72,10 @@ def deep_array(x):
     return array[1] * made[1] * made[0]
 
 
-FUNCTIONS = [as_a_dict, of_other_kinds, lists, dicts, deep_list, deep_arrays, deep_array]
+FUNCTIONS = [
+    as_a_dict, made_of_items, named_in_a_comprehension, of_other_kinds, lists, dicts, deep_list, deep_arrays,
+    deep_array,
+]
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)

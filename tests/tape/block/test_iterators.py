@@ -140,8 +140,35 @@ def caught(x):
     return x * len(notes)
 
 
+def returned(x):
+    def parts():
+        more = yield x
+        if x > 0.5:
+            return x * x if more is None else more
+        return 5.0
+
+    def nothing():
+        return
+        yield
+
+    def whole():
+        first = yield from parts()
+        if (yield from nothing()) is None and (yield from [x]) is None:
+            yield first * x
+
+    begun = parts()
+    y = next(begun)
+
+    def rest():
+        yield (yield from begun)
+
+    asked = whole()
+    next(asked)
+    return y + sum(u * (k + 1.0) for k, u in enumerate(whole())) + sum(rest()) * x + asked.send(x * 3.0)
+
+
 CASES = [
-    sent, objects, lists, quiet, any_of_user, caught,
+    sent, returned, objects, lists, quiet, any_of_user, caught,
     *(functools.partial(in_step, kind) for kind in ("enumerate", "zip", "map", "expression")),
 ]
 
