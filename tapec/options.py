@@ -70,6 +70,11 @@ class Options:
         return self.level > 0 and not self.strict and self.memory is None and self.debug is None
 
     @property
+    def whole_arrays(self) -> bool:
+        """Whether statements over whole arrays stay such statements: where the source is for reading."""
+        return self.level == 1 and not (self.strict or self.boundscheck or self.parallel or self.debug)
+
+    @property
     def threads(self) -> bool:
         """Whether loops may run on threads: from those no IndexError comes out."""
         return self.parallel and self.level > 0 and not self.boundscheck and self.debug is None

@@ -8,6 +8,7 @@
 | which names may share memory | `aliases.py` |
 | where a statement or a name lives: the tree of blocks | `scopes.py` |
 | which iterations of a loop touch the same elements; may it be reordered or run on threads | `iterations.py` |
+| which loops over elements may be axes of whole arrays | `array_axes.py` |
 | whether another store touches the element that was loaded | `dependence.py`; its arithmetic, `integers.py` |
 | which names are read later, at every statement | `liveness.py` |
 | what is written before it is read | `definite_writes.py` |

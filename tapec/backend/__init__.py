@@ -5,7 +5,7 @@
 | a derivative that Numba compiles, and how it is called; one that runs as Python | `dispatcher.py`, `interpreted.py` |
 | what both have in common | `derivative_base.py`; `repr` and `help`, `description.py` |
 | core as Python text | `printer.py`; a module of it, `module.py`, `file_header.py`; a stage's text, `stage_text.py` |
-| a program over whole arrays | `array_text.py`; which loops may be axes, `array_axes.py` |
+| a program over whole arrays | `array_text.py`; which loops may be axes, `analyses/array_axes.py` |
 | nests of loops over whole arrays | `array_nests.py`; values in those, `array_values.py` |
 | runs of statements that repeat in a long program | `kernels.py` |
 | text to a Numba function | `jit.py`; what stands on Numba's insides, `numba_internals/` |

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from tapec.analyses.array_axes import REDUCTIONS, IndexSum
 from tapec.backend import printer
-from tapec.backend.array_axes import REDUCTIONS, IndexSum
 from tapec.backend.array_values import ArrayAxis, ArrayValue, ArrayValues, NoWholeArrays, both, chosen, opposite
 from tapec.syntax.core import (
     Assign,

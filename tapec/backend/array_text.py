@@ -9,7 +9,7 @@
 
 It is slower than machine code, and made in a hundredth of the time.  Each loop of a nest has an axis of its own, the
 outermost the first one, and values that do not depend on a loop have one element there.  Loops that are no axes
-(`array_axes.py`) stay loops.
+(`analyses/array_axes.py`) stay loops.
 """
 
 from __future__ import annotations

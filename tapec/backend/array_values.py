@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tapec.analyses.array_axes import REDUCTIONS, SHORT, ArrayAxes, IndexSum
 from tapec.backend import printer
-from tapec.backend.array_axes import REDUCTIONS, SHORT, ArrayAxes, IndexSum
 from tapec.syntax.core import Const, Expr, Function, Name, Op
 from tapec.syntax.types import FLOATS, Scalar
 

@@ -325,7 +325,9 @@ class _Writer:
             case Assign(target=target, value=value):
                 self.lines.append(pad + _assignment(target, value))
             case Store(array=array, index=index, value=value, accumulate=accumulate):
-                place = f"{array}[{_list(index) or '()'}]"
+                subs = ", ".join(map(_subscript, index)) or "()"
+                # a whole array that is added to
+                place = array if accumulate and subs and not subs.strip(":, ") else f"{array}[{subs}]"
                 negative = _negative(value) if accumulate else None
                 sign = "-=" if negative is not None else "+=" if accumulate else "="
                 self.lines.append(f"{pad}{place} {sign} {expression(value if negative is None else negative)}")

@@ -38,6 +38,7 @@ from tapec.optimise.passes import (
     FILLED,
     GENERATED,
     IN_ORDER,
+    IN_STATEMENTS,
     ON_STACK,
     ON_THREADS,
     PREPARE,
@@ -183,7 +184,8 @@ def tidy(
     function = add_index_tests(function)
     if options.debug:
         function = add_non_finite_tests(function)
-    function = join_stack_layouts(_run(READABLE, join_stack_layouts(function), constants))
+    shown = READABLE if options.fast or not options.whole_arrays else IN_STATEMENTS
+    function = join_stack_layouts(_run(shown, join_stack_layouts(function), constants))
     return move_exits_behind_loops(initialise_in_threads(function) if has_threads(function) else function)
 
 

@@ -40,6 +40,7 @@ from tapec.optimise.contractions.summed_products import sum_before_products
 from tapec.optimise.contractions.tall_matrices import transpose_tall_matrices
 from tapec.optimise.contractions.transposed_products import transpose_products
 from tapec.optimise.driver import Pass
+from tapec.optimise.loops.array_statements import array_statements
 from tapec.optimise.loops.early_exit import exit_early
 from tapec.optimise.loops.fill_hoisting import hoist_fills
 from tapec.optimise.loops.function_hoisting import hoist_functions, hoist_quotients
@@ -245,4 +246,6 @@ FILLED: tuple[Pass, ...] = (keep_in_rows, join_lists, stacks_by_position, use_pi
 # after all passes that know what makes an array
 ON_STACK: tuple[Pass, ...] = (use_stack_arrays,)
 READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, renest, coalesce, straighten_branches)
+# at a level where the source is for reading
+IN_STATEMENTS: tuple[Pass, ...] = (drop_dead_stores, *READABLE[:2], array_statements, drop_dead_code, *READABLE[2:])
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

@@ -2,6 +2,7 @@
 
 | module | what it does |
 |---|---|
+| `array_statements.py` | statements over whole arrays in place of loops over their elements |
 | `early_exit.py` | leave a loop as soon as nothing is left to spread |
 | `fill_hoisting.py` | fill an array once, before a loop whose iterations would all fill it alike |
 | `function_hoisting.py` | hoist elementary functions that are invariant in an outer loop into an array before it |

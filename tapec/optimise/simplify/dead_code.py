@@ -36,6 +36,7 @@ from tapec.syntax.core import (
     Store,
     changed,
     distinct,
+    names_in,
     reads,
     walk,
     writes,
@@ -96,6 +97,8 @@ class _Dead:
         """The names that a statement reads, and the classes whose contents it does."""
         yield from reads(stmt)
         if isinstance(stmt, Store):
+            # what is stored may be a whole array
+            yield from (self.key(name) for name in names_in(stmt.value) if is_memory(self.types.get(name)))
             return
         if isinstance(stmt, Assign) and not isinstance(stmt.value, Const):
             fn = stmt.value.fn if isinstance(stmt.value, Op) else ""

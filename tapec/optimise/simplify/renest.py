@@ -19,6 +19,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, Aliases, is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.first_order_recurrences import shifted
@@ -53,6 +55,7 @@ from tapec.syntax.types import Scalar
 WIDTH = 76
 _COPIES = 6
 _FIXED = ("pop", "stack", "np.random", *ALLOCATIONS)
+_SIGNS = frozenset({"+", "-", "*", "/", "**", "<", "<=", ">", ">=", "==", "!=", "neg", "pos"})
 _SHAPES = frozenset({"dim", "stride"})
 
 
@@ -60,6 +63,11 @@ def renest(function: Function, _constants: frozenset[str] = frozenset()) -> Func
     """The function with nested expressions; see the module."""
     worker = _Renest(function)
     return replace(function, body=worker.block(function.body, {}))
+
+
+def elementwise(fn: str) -> bool:
+    """Whether an operation of numbers is one of whole arrays, too, under its name."""
+    return fn in _SIGNS or (fn.startswith("np.") and isinstance(getattr(np, fn.removeprefix("np."), None), np.ufunc))
 
 
 @dataclass
@@ -137,7 +145,8 @@ class _Renest:
         everywhere = self._offset(value)
         if uses != 1 and not (everywhere and uses <= _COPIES):
             return
-        if not isinstance(self.types[target], Scalar) and value.fn not in VIEWS and not value.fn.startswith("np."):
+        alone = isinstance(self.types[target], Scalar) or value.fn in VIEWS or value.fn.startswith("np.")
+        if not alone and not elementwise(value.fn):
             return
         names = frozenset(names_in(value))
         waiting[target] = _Pending(value, place, names, self.contents(value), uses, everywhere)

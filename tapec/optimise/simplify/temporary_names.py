@@ -26,6 +26,8 @@ _NOUNS = {
     "**": "power",
     "neg": "negative",
     "ifelse": "chosen",
+    "where": "chosen",
+    "sum": "total",
     "max": "larger",
     "min": "smaller",
     "abs": "magnitude",
@@ -40,8 +42,8 @@ _NOUNS = {
 }
 # by the rank of an array, and an axis
 _EXTENTS: dict[tuple[int, object], str] = {(1, 0): "_size", (2, 0): "_rows", (2, 1): "_cols"}
-_TESTS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
-_ARITHMETIC = frozenset({"load", "+", "-", "*", "/", "neg", "ifelse", "dot", "strong"})
+_TESTS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "logical_and", "logical_or", "logical_not"})
+_ARITHMETIC = frozenset({"load", "+", "-", "*", "/", "neg", "ifelse", "where", "sum", "dot", "strong"})
 _BESIDE = {"+": "next", "-": "previous"}
 # longer ones say no more
 _LONGEST = 24
@@ -67,7 +69,9 @@ class TemporaryNames:
 
     def base(self, names: list[str]) -> str:
         """The base for a class of names that is one temporary."""
-        name = next((one for one in names if one in self.values), None)
+        known = [one for one in names if one in self.values]
+        # what is only handed on says less
+        name = next((one for one in known if isinstance(self.values[one], Op)), known[0] if known else None)
         if name is None:
             return self._unless_used("t")
         value = self.values[name]
@@ -110,6 +114,8 @@ class TemporaryNames:
                 return self._short(first, "_squared")
             case "max" if len(value.args) == 2 and value.args[1] == Const(0) and first is not None:
                 return self._short(first, "_or_zero")
+            case "view" if first is not None:
+                return self._short(first, "_part")
             case "transpose" if first is not None:
                 return self._short(first, "_T")
             case "dot":

@@ -121,6 +121,8 @@ class ArrayAxes:
                 return True
             case Op(fn="+" | "*" | "//", args=args):
                 return all(self._extent(arg, seen) for arg in args)
+            case Op(fn="max", args=args):
+                return any(self._extent(arg, seen) for arg in args)
         return False
 
     def _is_kept(self, operand: Expr) -> bool:

@@ -1,0 +1,262 @@
+"""Loops over elements as statements over whole arrays."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise.loops.array_statements import array_statements
+from tests.optimise.reading import check, unchanged
+
+
+def test_an_elementwise_loop_is_a_statement():
+    check(
+        array_statements,
+        before="""
+        def f(a):
+            n = a.shape[0]
+            a_1 = np.empty(n)
+            for i in range(n):
+                t = a[i]
+                s = np.exp(t)
+                a_1[i] = s
+            return a_1
+        """,
+        after="""
+        def f(a):
+            n = a.shape[0]
+            s_1 = np.exp(a)
+            a_1 = s_1
+            return a_1
+        """,
+    )
+
+
+def test_rows_and_columns_broadcast():
+    check(
+        array_statements,
+        before="""
+        def f(M, a, a_1):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            for i in range(n):
+                t = a[i]
+                for j in range(n_1):
+                    s = a_1[j]
+                    r = t * s
+                    M[i, j] += r
+            return M
+        """,
+        after="""
+        def f(M, a, a_1):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            t_1 = a[:n]
+            s_1 = a_1[:n_1]
+            r_1 = t_1[:, None] * s_1
+            M += r_1
+            return M
+        """,
+    )
+
+
+def test_sums_along_an_axis_and_of_everything():
+    check(
+        array_statements,
+        before="""
+        def f(M, a):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            total = 0.0
+            for i in range(n):
+                for j in range(n_1):
+                    t = M[i, j]
+                    a[j] += t
+                    s = total + t
+                    total = s
+            return total
+        """,
+        after="""
+        def f(M, a):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            a[:n_1] += np.sum(M, axis=0)
+            total_1 = np.sum(M, axis=1)
+            total = np.sum(M)
+            return total
+        """,
+    )
+
+
+def test_what_is_copied_before_it_is_stored():
+    check(
+        array_statements,
+        before="""
+        def f(a, a_1):
+            n = a.shape[0]
+            for i in range(n):
+                t = a[i]
+                a[i] = 0.0
+                a_1[i] += t
+            return a_1
+        """,
+        after="""
+        def f(a, a_1):
+            n = a.shape[0]
+            t_1 = a.copy()
+            a[:] = 0.0
+            a_1[:n] += t_1
+            return a_1
+        """,
+    )
+
+
+def test_an_array_that_takes_a_value_and_is_changed_has_its_own():
+    check(
+        array_statements,
+        before="""
+        def f(a):
+            n = a.shape[0]
+            a_1 = np.zeros(n)
+            for i in range(n):
+                t = a[i]
+                a_1[i] += t
+            return a_1
+        """,
+        after="""
+        def f(a):
+            n = a.shape[0]
+            a_1 = a.copy()
+            return a_1
+        """,
+    )
+
+
+def test_the_users_loops_stay():
+    unchanged(
+        array_statements,
+        """
+        def f(a):
+            n = a.shape[0]
+            for i in range(n):
+                t = a[i]
+                s = t * t
+                a[i] = s
+            return a
+        """,
+        words="for i in range(n):",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a[i - 1] = s",  # the next iteration reads it
+        "k = n_k[i]",
+        "c = s > 0.0\n        if c:\n            a[i] = s",
+        "a_1[j] = s",
+    ],
+)
+def test_what_is_no_whole_array_stays(line):
+    text = f"""
+def f(a, a_1, j, n_k):
+    n = a.shape[0]
+    for i in range(1, n):
+        t = a[i]
+        s = t * t
+        {line}
+    return a
+"""
+    if "n_k" in line:
+        text = text.replace("k = n_k[i]", "a_1[i] = 1.0\n        r = a_1[j]\n        a[i] = r")
+    unchanged(array_statements, text)
+
+
+def test_no_array_is_larger_than_those_of_the_loops():
+    check(
+        array_statements,
+        before="""
+        def f(a, a_1):
+            n = a.shape[0]
+            n_1 = a_1.shape[0]
+            total = 0.0
+            for i in range(n):
+                t = a[i]
+                for j in range(n_1):
+                    s = a_1[j]
+                    r = t * s
+                    q = total + r
+                    total = q
+            return total
+        """,
+        after="""
+        def f(a, a_1):
+            n = a.shape[0]
+            n_1 = a_1.shape[0]
+            total = 0.0
+            for i in range(n):
+                t = a[i]
+                r_2 = t * a_1
+                total += np.sum(r_2)
+            return total
+        """,
+    )
+
+
+def _layer(x, w, b):
+    return (np.tanh(x @ w + b) ** 2).sum(axis=0).mean() / x.shape[0]
+
+
+def _centred(x, w):
+    c = x - x.mean(axis=0)
+    return np.sum(np.where(c > 0.0, c * w, -c) / (1.0 + np.abs(c)).sum(axis=1)[:, None])
+
+
+def _steps(u, k):
+    for _ in range(3):
+        u[1:-1] += k * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+        u[0] = -u[1]
+    return (u**2).sum()
+
+
+def _weighted(x, y):
+    w = x.sum(axis=1)
+    total = np.sum(y[:3] * x)
+    for j in range(2):
+        total += np.sum((y[:3] - w[j]) ** 2)
+    return total - 0.3 * w.sum()
+
+
+def _scaled(x, y):
+    z = x * y
+    z[1:] *= y[:-1]
+    z += x.T @ y if x.ndim == 2 else 0.5 * z[::-1]
+    return np.sum(z * z)
+
+
+_X = np.linspace(-1.0, 2.0, 12).reshape(4, 3)
+CASES = [
+    (_layer, (_X, np.linspace(0.1, 0.7, 6).reshape(3, 2), np.array([0.3, -0.2]))),
+    (_centred, (_X, np.array([0.5, 2.0, -1.0]))),
+    (_steps, (np.sin(np.arange(7.0)), 0.2)),
+    (_weighted, (_X, np.array([0.5, 2.0, -1.0, 4.0]))),
+    (_scaled, (np.arange(1.0, 6.0), np.cos(np.arange(5.0)))),
+]
+
+
+@pytest.mark.parametrize(("f", "arguments"), CASES)
+def test_derivatives_are_those_of_the_fast_level(f, arguments):
+    def gradient(level):
+        made = tapec.value_and_grad(f, wrt=tuple(range(len(arguments))), opt_level=level)
+        value, found = made(*(np.copy(one) if isinstance(one, np.ndarray) else one for one in arguments))
+        return np.concatenate([np.ravel(one) for one in (value, *found)])
+
+    np.testing.assert_allclose(gradient(1), gradient(2), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(("f", "arguments"), CASES[:2])
+def test_the_source_has_no_loops(f, arguments):
+    text = tapec.emit(f, wrt=0, signature=tuple(map(numba.typeof, arguments)), opt_level=1).partition("_general(")[0]
+    assert "for " not in text.partition("# forward sweep")[2].replace("for arrays", "")
