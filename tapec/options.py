@@ -37,6 +37,8 @@ class Options:
             level is 1 at most, and nothing runs on threads
     progress  whether a compilation that takes long says so on a terminal; not part of the cache key
     has_aux  whether the function returns what is differentiated and, beside it, what is only returned
+    for_reading  whether the source is a file's, which people read: what runs at once has loops over elements, which
+            compile in less time; no keyword
     strong_zero  whether an adjoint of zero contributes zero where a partial derivative is infinite, too: 0 * inf is 0
     order   the highest power of a Taylor expansion; 0 for other derivatives
     """
@@ -53,6 +55,7 @@ class Options:
     progress: bool = True
     debug: str | None = None
     has_aux: bool = False
+    for_reading: bool = False
     order: int = 0
 
     def with_checks(self, asked: bool) -> Options:
@@ -71,8 +74,9 @@ class Options:
 
     @property
     def whole_arrays(self) -> bool:
-        """Whether statements over whole arrays stay such statements: where the source is for reading."""
-        return self.level == 1 and not (self.strict or self.boundscheck or self.parallel or self.debug)
+        """Whether statements over whole arrays stay such statements."""
+        asked = self.strict or self.boundscheck or self.parallel or self.debug is not None
+        return self.for_reading and self.level == 1 and not asked
 
     @property
     def threads(self) -> bool:

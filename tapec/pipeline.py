@@ -48,7 +48,7 @@ def build(
         stage("lowering")
     with heard_by(None):
         lowered = lower(function, arguments, prepare=prepare if options.fast else None)
-        options = options.with_checks(lowered.boundscheck)
+        options = replace(options.with_checks(lowered.boundscheck), for_reading=apart)
         if options.debug:
             constants = frozenset(lowered.constants)
             every = (tested(one, constants) for one in (lowered.function, *lowered.callees))

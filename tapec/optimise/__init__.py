@@ -184,7 +184,7 @@ def tidy(
     function = add_index_tests(function)
     if options.debug:
         function = add_non_finite_tests(function)
-    shown = READABLE if options.fast or not options.whole_arrays else IN_STATEMENTS
+    shown = IN_STATEMENTS if options.whole_arrays else READABLE
     function = join_stack_layouts(_run(shown, join_stack_layouts(function), constants))
     return move_exits_behind_loops(initialise_in_threads(function) if has_threads(function) else function)
 

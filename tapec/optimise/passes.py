@@ -246,6 +246,6 @@ FILLED: tuple[Pass, ...] = (keep_in_rows, join_lists, stacks_by_position, use_pi
 # after all passes that know what makes an array
 ON_STACK: tuple[Pass, ...] = (use_stack_arrays,)
 READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, renest, coalesce, straighten_branches)
-# at a level where the source is for reading
+# of files at level 1, which are for reading
 IN_STATEMENTS: tuple[Pass, ...] = (drop_dead_stores, *READABLE[:2], array_statements, drop_dead_code, *READABLE[2:])
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
