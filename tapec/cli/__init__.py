@@ -35,6 +35,7 @@ from tapec.cli.completion_command import completion
 from tapec.cli.derivative_commands import further, grad, taylor
 from tapec.cli.doctor_command import doctor
 from tapec.cli.report_command import report
+from tapec.cli.shared_options import WrongInput
 from tapec.cli.show_commands import explain, show
 from tapec.loading import stdout_to_stderr
 
@@ -62,7 +63,7 @@ class _Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         told = _NO_COMMANDS.get(args[0].replace("_", "-")) if args else None
         if told is not None:
-            ctx.fail(f"There is no command '{args[0]}': {told}")
+            raise WrongInput(f"There is no command '{args[0]}': {told}")
         return super().resolve_command(ctx, args)
 
 

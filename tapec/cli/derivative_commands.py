@@ -121,7 +121,7 @@ further = [_further(kind, *words) for kind, words in _FURTHER.items()]
     short_help="Print the Taylor coefficients of TARGET.",
     epilog="""\b
     Example:
-      tapec taylor orbit.py:energy --order 4 --sig "f8[::1], f8" -o energy_taylor.py
+      tapec taylor chain.py:energy --order 4 --sig "f8[::1], f8[::1]" -o energy_taylor.py
     """,
 )
 @target_options

@@ -32,6 +32,12 @@ def square(x):
     return x * x
 
 
+def _raising(x):
+    if x > 0.0:
+        raise ValueError("positive")
+    return x
+
+
 def scaled(factor, x):
     return factor * x
 
@@ -188,6 +194,21 @@ def source_that_a_partial_function_gives():
 @misuse
 def source_beyond_what_a_partial_function_leaves():
     tapec.grad(functools.partial(scaled, 2.0), wrt=1)
+
+
+@misuse
+def signature_beside_arguments():
+    tapec.explain(square, signature="f8", args=(1.0,))
+
+
+@misuse
+def arguments_of_no_type():
+    tapec.explain(square, args=(object(),))
+
+
+@misuse
+def arguments_for_which_the_function_raises():
+    tapec.explain(_raising, args=(1.0,))
 
 
 @misuse

@@ -312,7 +312,8 @@ class TestCommand:
         assert "line 3: fused: each iteration is reversed as soon as it has run" in by_types
         by_types = succeeds("explain", "explained.py:f", "--sig", "f8[::1]")
         assert "  line 3  fused, " in by_types and "stored in all: 0 bytes" in by_types
-        assert succeeds("explain", "explained.py:f", "--args", "np.ones(3)") == by_types
+        by_values = succeeds("explain", "explained.py:f", "--args", "np.ones(3)")
+        assert by_values.startswith(by_types) and "Largest adjoints" in by_values[len(by_types) :]
         assert "opt_level=0" in succeeds("explain", "explained.py:f", "--sig", "f8[::1]", "-O0")
 
     def test_wrong_arguments(self, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -177,3 +178,11 @@ def test_systems_by_factors(make: str, solve: str, sides: tuple[int, ...]):
     solving.adjoint(y, factors, b, y_bar, factors_bar, b_bar)
     making.adjoint(factors, a, factors_bar, a_bar)
     assert np.vdot(a_bar, a_dot) + np.vdot(b_bar, b_dot) == pytest.approx(np.vdot(y_bar, y_dot), rel=1e-10)
+
+
+@pytest.mark.slow
+def test_compiled_eigenvalues():
+    m = rng().normal(size=(4, 4))
+    found = numba.njit(lambda a: tapec_runtime.eigen(a))(m)
+    for one, other in zip(found, tapec_runtime.eigen(m), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
