@@ -20,6 +20,7 @@ from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.array_axes import ArrayAxes, IndexSum
 from tapec.analyses.facts import facts
 from tapec.analyses.merged_extents import EqualExtents
+from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import OTHER_VERSION
 from tapec.optimise.simplify.renest import elementwise
@@ -49,8 +50,6 @@ _NONE = Const(None)
 _LOGIC = {"and": "np.logical_and", "or": "np.logical_or", "not": "np.logical_not"}
 _HARMLESS = frozenset({"+", "-", "*", "neg", "cast.float64", "dim"})
 _DTYPES = ("float64", "bool")
-# axes of a nest
-_RANK = 3
 
 
 def array_statements(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -218,7 +217,7 @@ class _Statements:
     def loop(self, loop: For) -> None:
         nest, number = self.nest, len(self.nest.axes)
         reduced = self.axes.reduced(loop)
-        if reduced is None or number == _RANK or any(kind != "+" for kind in reduced.values()):
+        if reduced is None or number == costs.STATEMENT_AXES or any(kind != "+" for kind in reduced.values()):
             raise _NotWhole
         nest.axes.append(self.axis(loop))
         starts = {name: self.value(Name(name)) for name in reduced}
