@@ -18,11 +18,9 @@ from dataclasses import dataclass, field, replace
 
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.array_axes import ArrayAxes, IndexSum
-from tapec.analyses.facts import facts
-from tapec.analyses.merged_extents import EqualExtents
 from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
-from tapec.optimise.shapes.versions import OTHER_VERSION
+from tapec.optimise.shapes.known_extents import KnownExtents
 from tapec.optimise.simplify.renest import elementwise
 from tapec.syntax.core import (
     Assign,
@@ -31,11 +29,9 @@ from tapec.syntax.core import (
     Expr,
     For,
     Function,
-    If,
     Name,
     Note,
     Op,
-    Raise,
     Stmt,
     Store,
     map_blocks,
@@ -111,7 +107,6 @@ class _Nest:
     dropped: set[str] = field(default_factory=set)
     handed: set[str] = field(default_factory=set)
     private: dict[str, tuple[int, tuple[_Axis, ...] | None]] = field(default_factory=dict)
-
     sums: dict[str, Expr] = field(default_factory=dict)
 
     def mentions(self, name: str) -> bool:
@@ -124,35 +119,9 @@ class _Statements:
         self.types: dict[str, Type] = function.types
         self.axes = ArrayAxes(function)
         self.fresh = Fresh(function.types)
-        self.extents = EqualExtents(function.types, facts(function).scopes)
+        self.extents = KnownExtents(function, self.axes)
         self.reads: Counter[str] = Counter(name for stmt in walk(function.body) for name in reads(stmt))
-        self.sets: Counter[str] = Counter(name for stmt in walk(function.body) for name in writes(stmt))
-        self.sets.update(function.params)
-        # extents that are equal, by one of each: as products are made, and where others go to another version
-        self.same: dict[object, object] = {}
-        for stmt in function.body:
-            match stmt:
-                case If(test=test, body=(), orelse=(Raise(exception=exception),)) if exception == OTHER_VERSION:
-                    self.holds(test)
-                case Assign(value=Op(fn="np.dot", args=(Name(id=left), Name(id=right)))):
-                    inner = [Op("dim", (Name(left), Const(self.extents.rank(left) - 1)))]
-                    self.holds(Op("==", (*inner, Op("dim", (Name(right), Const(0))))))
         self.nest = _Nest(frozenset(), Counter(), {}, [])
-
-    def holds(self, test: Expr) -> None:
-        """Note the equal extents of a condition that holds."""
-        match test:
-            case Name(id=name):
-                for made in self.axes.definitions.get(name, ()):
-                    if isinstance(made, Assign) and len(self.axes.definitions[name]) == 1:
-                        self.holds(made.value)
-            case Op(fn="and", args=args):
-                for arg in args:
-                    self.holds(arg)
-            case Op(fn="==", args=(first, second)):
-                one, two = (_root(self.same, self.key(arg)) for arg in (first, second))
-                if one != two:
-                    self.same[one] = two
 
     # blocks
 
@@ -167,7 +136,7 @@ class _Statements:
                 out += found.out
             else:
                 out.append(map_blocks(stmt, self.block))
-            if isinstance(stmt, Assign) and _may_go(stmt.value) and self.sets[stmt.target]:
+            if isinstance(stmt, Assign) and _may_go(stmt.value):
                 waiting[stmt.target] = len(out) - 1
             else:
                 for inner in walk((stmt,)):
@@ -365,7 +334,8 @@ class _Statements:
     def is_made(self, name: str) -> bool:
         """Whether a name is that of a product that has been made in this block, which nothing else has."""
         made = [one for one in self.before if isinstance(one, Assign) and one.target == name]
-        return self.sets[name] == 1 and any(isinstance(one.value, Op) and one.value.fn == "np.dot" for one in made)
+        once = self.extents.sets[name] == 1
+        return once and any(isinstance(one.value, Op) and one.value.fn == "np.dot" for one in made)
 
     def fill(self, stmt: Store) -> None:
         """Store into an array that each iteration has for itself: it is a value with more axes."""
@@ -373,7 +343,7 @@ class _Statements:
         type_, inner = self.types[stmt.array], tuple(nest.axes[self.nest.private[stmt.array][0] :])
         plain = [self.position(sub) for sub in stmt.index] == [(before + k, IndexSum()) for k in range(len(inner))]
         is_full = isinstance(type_, Array) and type_.ndim == len(inner) and all(
-            axis.low == IndexSum() and self.ends(stmt.array, k, axis.high) for k, axis in enumerate(inner)
+            axis.low == IndexSum() and self.extents.ends(stmt.array, k, axis.high) for k, axis in enumerate(inner)
         )
         if filled is not None or not plain or not is_full or stmt.accumulate:
             raise _NotWhole
@@ -433,7 +403,7 @@ class _Statements:
             if not self.axes.is_extent(low):
                 return None, [], False
             first = low == IndexSum()
-            last = self.ends(array, axis, high)
+            last = self.extents.ends(array, axis, high)
             if first and last:
                 found.append(_ALL)
             else:
@@ -441,48 +411,6 @@ class _Statements:
                 found.append(Op("slice", bounds))
                 is_whole = False
         return tuple(found), order, is_whole
-
-    def ends(self, array: str, axis: int, high: IndexSum) -> bool:
-        """Whether a bound is the extent of an axis."""
-        extent = self.extent(array, axis)
-        here = self.key(extent)
-        if high.number == 0 and len(high.names) == 1:
-            return _root(self.same, self.key(Name(high.names[0]))) == _root(self.same, here)
-        return not high.names and extent == Const(high.number)
-
-    def extent(self, array: str, axis: int) -> Expr:
-        """The extent of an axis, by where the array comes from."""
-        for _ in range(8):
-            found = self.extents.extent(array, axis)
-            if found is not None:
-                return found
-            match self.axes.definitions.get(array, ()):
-                case [Assign(value=Op(fn=fn, args=args))] if fn in ALLOCATIONS and self.sets[array] == 1:
-                    return args[axis + 1]
-                case [Assign(value=value)] if (source := self.extents.source(value, axis)) is not None:
-                    array, axis = source
-                case _:
-                    break
-        return Op("dim", (Name(array), Const(axis)))
-
-    def key(self, extent: Expr) -> object:
-        """What an extent is known by: the array and axis that it was asked of, or its name."""
-        match extent:
-            case Name(id=name) | Op(fn="dim", args=(Name(id=name), _)) if self.sets[name] > 1:
-                # another one by now, perhaps
-                return object()
-            case Name(id=name):
-                match self.axes.definitions.get(name, ()):
-                    case [Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=axis))))]:
-                        deeper = self.extent(array, int(axis))  # type: ignore[arg-type]
-                        return name if deeper == extent else self.key(deeper)
-                return name
-            case Op(fn="dim", args=(Name(id=array), Const(value=axis))):
-                deeper = self.extent(array, int(axis))  # type: ignore[arg-type]
-                return ("dim", array, axis) if deeper == extent else self.key(deeper)
-            case Const(value=number):
-                return number
-        return extent
 
     def expression(self, place: IndexSum) -> Expr:
         found: Expr | None = None
@@ -612,9 +540,3 @@ def _in_rows(expr: Expr, types: dict[str, Type]) -> bool:
         case Op(args=args):
             return all(_in_rows(arg, types) for arg in args)
     return True
-
-
-def _root(same: dict[object, object], key: object) -> object:
-    while key in same:
-        key = same[key]
-    return key

@@ -9,6 +9,7 @@
 | `demanded_extents.py` | extents without which every iteration of a loop would raise |
 | `equal_extents.py` | extents of a variable that stands for several arrays of one size |
 | `implied_extents.py` | give a slice with constant bounds the extent that the elements it is asked for imply |
+| `known_extents.py` | whether a bound is the extent of an array |
 | `lookup_versions.py` | a version for subscripts that are looked up and lie behind: children in a tree |
 | `loop_ranges.py` | how far a loop's variable counts, in names that are set before the loops around it |
 | `slice_facts.py` | what is known of slices and extents at each statement, for `slice_folding.py` |
