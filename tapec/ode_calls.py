@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -157,14 +158,15 @@ def _caller() -> Span | None:
     """The line outside of tapec that calls."""
     import linecache
 
-    own = str(Path(__file__).parent)
+    own = f"{Path(__file__).parent}{os.sep}"
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(own):
         frame = frame.f_back
     if frame is None:
         return None
     file, line = frame.f_code.co_filename, frame.f_lineno
-    text = linecache.getline(file, line).rstrip("\n")
+    linecache.checkcache(file)
+    text = linecache.getline(file, line, frame.f_globals).rstrip("\n")
     return Span(file, line, len(text) - len(text.lstrip()), len(text), text, frame.f_code.co_name)
 
 

@@ -276,6 +276,8 @@ ARRAYS = {
     "vander": "np.vander(z, 3), np.vander(z)",
     "meshgrid": "np.meshgrid(z, w)[0], np.meshgrid(z, x)[1]",
     "linalg.matrix_power": "np.linalg.matrix_power(m[:2, :2], 3), np.linalg.matrix_power(m[:2, :2], -2)",
+    "linalg.eig": "np.linalg.eig(m[:3, :3])[0], np.linalg.eig(m[:3, :3])[1] * x[0]",
+    "linalg.eigvals": "np.linalg.eigvals(m[:3, :3]), np.linalg.eigvals(m.real[:3, :3])",
     "linalg.solve": "np.linalg.solve(m[:2, :2], z[:2]), np.linalg.solve(m.real[:2, :2], m[:2])",
     "linalg.inv": "np.linalg.inv(m[:2, :2]) * z[0], x",
     "matmul": "np.matmul(m, z), m @ m.T.conj()",
