@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from tapec.backend import printer
 from tapec.errors import Span
+from tapec.optimise.driver import Watcher, watched
 from tapec.rules.formula import SIGNS, function_key
 from tapec.syntax.core import (
     Assign,
@@ -66,6 +68,16 @@ def check(change: Callable[[Function], Function], before: str, after: str, words
     if again:
         changed = replace(changed, body=distinct(changed.body))
         assert printer.function(change(changed), quote=False) == textwrap.dedent(after).lstrip()
+
+
+def loops_over_elements() -> AbstractContextManager[None]:
+    """A while in which files at level 1 have loops in place of statements over whole arrays."""
+
+    class Loops(Watcher):
+        def skips(self, name: str) -> bool:
+            return name == "array_statements"
+
+    return watched(Loops())
 
 
 def unchanged(change: Callable[[Function], Function], text: str, words: str = "") -> None:

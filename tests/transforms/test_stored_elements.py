@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
+from tests.optimise.reading import loops_over_elements
 from tests.oracles import check, interpreted
 from tests.sampling import sampled
 
@@ -139,7 +140,8 @@ def checkpointed_rows(x):
 
 
 def reverse(f, signature, wrt=(0, 1), opt_level=1):
-    text = tapec.emit(f, wrt=wrt, signature=signature, opt_level=opt_level)
+    with loops_over_elements():
+        text = tapec.emit(f, wrt=wrt, signature=signature, opt_level=opt_level)
     return text[text.index("# reverse sweep") :]
 
 

@@ -70,8 +70,9 @@ class TemporaryNames:
     def base(self, names: list[str]) -> str:
         """The base for a class of names that is one temporary."""
         known = [one for one in names if one in self.values]
-        # what is only handed on says less
-        name = next((one for one in known if isinstance(self.values[one], Op)), known[0] if known else None)
+        # an array that is only handed on says less
+        made = (one for one in known if isinstance(self.values[one], Op) and isinstance(self.types.get(one), Array))
+        name = next(made, known[0] if known else None)
         if name is None:
             return self._unless_used("t")
         value = self.values[name]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.driver import Watcher, watched
+from tests.optimise.reading import loops_over_elements
 from tests.oracles import check, interpreted
 
 
@@ -46,13 +46,6 @@ CASES = (
 )
 
 
-class _LoopsOverElements(Watcher):
-    """A while in which statements over whole arrays are loops."""
-
-    def skips(self, name):
-        return name == "array_statements"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("function", "rest", "call", "loops"), CASES, ids=[case[0].__name__ for case in CASES])
 def test_an_operand_is_computed_in_the_loops_that_it_has_axes_for(function, rest, call, loops):
@@ -60,7 +53,7 @@ def test_an_operand_is_computed_in_the_loops_that_it_has_axes_for(function, rest
     with interpreted():
         check(function, (x, *rest), wrt=tuple(range(1 + len(rest))))
     signature = "f8[:, ::1], f8[::1]" if rest else "f8[:, ::1]"
-    with watched(_LoopsOverElements()):
+    with loops_over_elements():
         text = tapec.emit(function, 0, signature, math="libm", opt_level=1).split("# reverse sweep")[0]
     (line,) = [line for line in text.splitlines() if call in line and not line.strip().startswith("#")]
     assert len(line) - len(line.lstrip()) == 4 + 4 * loops

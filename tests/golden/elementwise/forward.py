@@ -46,22 +46,22 @@ def elementwise_jvp(x, y, x_dot):
             step_1 = 0
         else:
             step_1 = 1
-        t = np.empty(extent)
+        work = np.empty(extent)
         for i in range(extent):
-            t[i] = y[i * step_1]
+            work[i] = y[i * step_1]
     else:
         out = x
         out_dot = x_dot
-        t = y
+        work = y
     total = 0.0
     total_dot = 0.0
     for i in range(out.shape[0]):
         out_i = out[i]
         out_dot_i = out_dot[i]
-        t_i = t[i]
-        total_1 = out_i * t_i + tapec_runtime.sin(out_i)
+        work_i = work[i]
+        total_1 = out_i * work_i + tapec_runtime.sin(out_i)
         # return (z**2).sum() / x.size
-        tangent = 2 * total_1 * (t_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
+        tangent = 2 * total_1 * (work_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
         total += total_1 ** 2
         total_dot += tangent
     return total / n, total_dot / n

@@ -45,23 +45,23 @@ def logistic_loss_jvp(w, x, y, w_dot):
             step_1 = 0
         else:
             step_1 = 1
-        t_dot = np.zeros(extent)
-        t = np.empty(extent)
+        work_dot = np.zeros(extent)
+        work = np.empty(extent)
         for i in range(extent):
             product = i * step_1
-            t_dot[i] = tangent[product]
-            t[i] = x_w[product]
+            work_dot[i] = tangent[product]
+            work[i] = x_w[product]
     else:
-        t = x_w
-        t_dot = tangent
+        work = x_w
+        work_dot = tangent
         out = y
     total = 0.0
     total_dot = 0.0
     out_size = out.shape[0]
     for i in range(out_size):
         negative = -out[i]
-        exponential = tapec_runtime.exp(negative * t[i])
-        tangent_1 = exponential * (negative * t_dot[i])
+        exponential = tapec_runtime.exp(negative * work[i])
+        tangent_1 = exponential * (negative * work_dot[i])
         total_1 = 1.0 + exponential
         total += tapec_runtime.log(total_1)
         total_dot += tangent_1 / total_1 if tangent_1 != 0.0 else 0.0
