@@ -15,6 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
+import tapec
 from tapec.backend.program import Program
 from tapec.backend.signature import arguments
 from tapec.backend.stage_text import STAGES, stage_text
@@ -61,10 +62,29 @@ def _stage_function(f: FunctionType, args: Args, derivative: Derivative, stage: 
     return execute(stage_text(f, stage, made))
 
 
-def execute(text: str) -> Callable[..., Any]:
-    """The last function that a module's text defines, run by the interpreter."""
+def check_file(f: FunctionType, args: Args, derivative: Derivative) -> None:
+    """Raise Mismatch unless a file's source at level 1, which has statements over whole arrays, gives the gradient."""
+    if derivative.split:
+        return
+    text = tapec.emit(f, derivative.wrt, tuple(map(numba.typeof, args)), opt_level=1)
+    mine = clone(args)
+    with np.errstate(all="ignore"):
+        found, gradients = execute(text, f"{f.__name__}_value_and_grad")(*mine)
+    tolerance = SINGLE_TOLERANCE if any_single((args, derivative.value)) else TOLERANCE
+    same("value of a file at level 1", found, derivative.value, tolerance)
+    same("gradient of a file at level 1", gradients, derivative.gradients, tolerance)
+    same("arguments after a file at level 1", mine, derivative.after, tolerance)
+
+
+def execute(text: str, name: str = "") -> Callable[..., Any]:
+    """A function that a module's text defines, the last one unless it is named, run by the interpreter."""
     namespace: dict[str, Any] = {"__name__": "stage"}
     # Numba's decorators leave functions as they are
     with interpreted():
         exec(compile(text, "<stage>", "exec"), namespace)
+    found: Callable[..., Any] = namespace[name] if name else _last_function(namespace)
+    return found
+
+
+def _last_function(namespace: dict[str, Any]) -> FunctionType:
     return [value for value in namespace.values() if isinstance(value, FunctionType)][-1]

@@ -32,7 +32,7 @@ from tapec_runtime.non_finite import NonFiniteValue
 from tests.levels import check_jacobians, check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.sparsity import check_sparse
-from tests.stages import check_stages
+from tests.stages import check_file, check_stages
 from tests.typed import interpreted as without_jit
 from tests.verified import Verified
 from tools.fuzz.conditions import harsh
@@ -160,6 +160,8 @@ def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
             check_stages(program, args, derivative)
         elif seed % 4 < 3:
             check_options(program, args, derivative, opt_level=seed % 4 - 1, math="libm")
+            if seed % 4 == 2:
+                check_file(program, args, derivative)
         else:
             options = OPTIONS[seed // 4 % len(OPTIONS)]
             try:
