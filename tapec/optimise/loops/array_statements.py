@@ -148,7 +148,8 @@ class _Statements:
         """A nest as statements over whole arrays, if it has such a form."""
         every = [stmt.array for stmt in walk(loop.body) if isinstance(stmt, Store)]
         memory = frozenset[str]().union(*map(self.axes.memory, every))
-        loop = replace(loop, body=self.adding(loop.body))
+        alone = {array for array in every if sum(self.may_share(array, one) for one in every) == 1}
+        loop = replace(loop, body=self.adding(loop.body, alone))
         self.nest = nest = _Nest(memory, Counter(every), waiting, [])
         self.before = before
         types = dict(self.fresh.types)
@@ -162,23 +163,29 @@ class _Statements:
             return None
         return nest
 
-    def adding(self, block: Block) -> Block:
-        """A block in which `t = x[i]; s = t + e; x[i] = s` says that `e` is added."""
+    def may_share(self, array: str, other: str) -> bool:
+        return not self.axes.memory(array).isdisjoint(self.axes.memory(other))
+
+    def adding(self, block: Block, alone: set[str]) -> Block:
+        """A block in which `t = x[i]; s = t + e; x[i] = s` says that `e` is added.
+
+        alone  arrays into which no other statement of the nest stores
+        """
         found: list[Stmt] = []
         made = {stmt.target: stmt.value for stmt in block if isinstance(stmt, Assign)}
         for stmt in block:
             match stmt:
-                case Store(array=array, index=index, value=Name(id=name), accumulate=False) if self.reads[name] == 1:
+                case Store(array=array, index=index, value=Name(id=name), accumulate=False) if array in alone:
                     match made.get(name):
-                        case Op(fn="+" | "-" as sign, args=(Name(id=old), more)) if self.reads[old] == 1:
-                            if made.get(old) == Op("load", (Name(array), *index)):
-                                gone = (name, old)
-                                found = [
-                                    one for one in found if not (isinstance(one, Assign) and one.target in gone)
-                                ]
-                                added = more if sign == "+" else Op("neg", (more,))
-                                stmt = replace(stmt, value=added, accumulate=True)  # type: ignore[arg-type]
-            found.append(map_blocks(stmt, self.adding))
+                        case Op(fn="+" | "-" as sign, args=(Name(id=old), more)) if (
+                            self.reads[name] == self.reads[old] == 1
+                            and made.get(old) == Op("load", (Name(array), *index))
+                        ):
+                            gone = (name, old)
+                            found = [one for one in found if not isinstance(one, Assign) or one.target not in gone]
+                            added = more if sign == "+" else Op("neg", (more,))
+                            stmt = replace(stmt, value=added, accumulate=True)  # type: ignore[arg-type]
+            found.append(map_blocks(stmt, lambda inner: self.adding(inner, alone)))
         return tuple(found)
 
     # loops
@@ -217,8 +224,8 @@ class _Statements:
         first, last = self.axes.place(loop.start), self.axes.place(loop.stop)
         if first is None or last is None:
             raise _NotWhole
-        if any(name in self.nest.values or any(name == one.var for one in self.nest.axes)
-               for name in (*first.names, *last.names)):
+        inside = {*self.nest.values, *(one.var for one in self.nest.axes)}
+        if not inside.isdisjoint((*first.names, *last.names)):
             raise _NotWhole
         one = IndexSum((), 1)
         low, high = (first, last) if loop.step == Const(1) else (last.plus(one), first.plus(one))
@@ -296,7 +303,7 @@ class _Statements:
         if turned:
             if len(value.axes) != 2:
                 raise _NotWhole
-            value = replace(value, expr=Op("transpose", (value.expr,)), fresh=False)
+            value = _Value(Op("transpose", (value.expr,)), value.axes[::-1])
         value = self.aligned(value, tuple(order))
         if is_whole and not turned and self.replaces(stmt, value, order):
             nest.dropped.add(stmt.array)

@@ -136,6 +136,33 @@ def test_an_array_that_takes_a_value_and_is_changed_has_its_own():
     )
 
 
+def test_what_is_stored_in_between_is_no_addition():
+    check(
+        array_statements,
+        before="""
+        def f(a, a_1):
+            n = a.shape[0]
+            for i in range(n):
+                t = a[i]
+                a[i] = 0.0
+                s = a_1[i]
+                r = t + s
+                a[i] = r
+            return a
+        """,
+        after="""
+        def f(a, a_1):
+            n = a.shape[0]
+            t_1 = a.copy()
+            a[:] = 0.0
+            s_1 = a_1[:n]
+            r_1 = t_1 + s_1
+            a[:] = r_1
+            return a
+        """,
+    )
+
+
 def test_the_users_loops_stay():
     unchanged(
         array_statements,
