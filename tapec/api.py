@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # what `emit` writes
 Emitted = Literal[
     "grad", "jvp", "vjp", "hvp", "hessp", "gnvp", "hessian_diag", "jacobian", "jacfwd", "jacrev", "hessian",
-    "sparse_jacobian", "sparse_hessian", "taylor",
+    "sparse_jacobian", "sparse_hessian", "taylor", "linearize",
 ]  # fmt: skip
 
 
@@ -243,6 +243,7 @@ def maker(kind: str) -> Any:
 PARTS = {
     "sparse_jacobian": ("sparsity", "columns"),
     "sparse_hessian": ("hessian_sparsity", "hessian_columns"),
+    "linearize": ("jvp", "augmented", "pullback"),
 }
 
 
@@ -263,7 +264,8 @@ def emit(
     mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
                "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`;
                "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns, several
-               colours at once (see docs/sparsity.md); "taylor" is that of `taylor_fun`
+               colours at once (see docs/sparsity.md); "taylor" is that of `taylor_fun`; "linearize": the tangent,
+               and the two halves of the transposed map: what it keeps of the function, and what it does with that
     order      of "taylor": the highest power
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
