@@ -120,7 +120,7 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
             lambda fixed: _make(fixed, wrt, kind, options, given),
             (derivative, f, wrt, kind, options),
         )
-        setattr(made, "__tapec_lower__", _Inline(function, wrt, kind))  # noqa: B010
+        setattr(made, "__tapec_lower__", _Inline(function, wrt, kind, options))  # noqa: B010
         return made
     from tapec.backend import known_arguments, staleness
 
@@ -196,7 +196,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     if stands_for is not None:
         made.__tapec_lower__ = functools.partial(_inlined, stands_for)
     else:
-        made.__tapec_lower__ = _Inline(function, wrt, kind, options.has_aux)
+        made.__tapec_lower__ = _Inline(function, wrt, kind, options)
     return made
 
 
@@ -218,14 +218,15 @@ def _inlined(function: types.FunctionType, ev: Any, args: Any, kwargs: Any, node
 class _Inline:
     """How a derivative is lowered where differentiated code calls it."""
 
-    def __init__(self, function: types.FunctionType, wrt: Any, kind: str, has_aux: bool = False) -> None:
-        self.function, self.wrt, self.kind, self.has_aux = function, wrt, kind, has_aux
+    def __init__(self, function: types.FunctionType, wrt: Any, kind: str, options: Options = DEFAULT) -> None:
+        self.function, self.wrt, self.kind, self.options = function, wrt, kind, options
 
     def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.frontend.evaluator.values import Static
         from tapec.transforms.nested_calls import called_derivative
 
-        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node, self.has_aux)
+        asked = self.options.has_aux, self.options.order
+        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node, *asked)
 
 
 def maker(kind: str) -> Any:

@@ -38,6 +38,7 @@ from tapec.transforms.jacobian_strips import Strips
 from tapec.transforms.reverse import reverse, targets_of
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
+from tapec.transforms.taylor import taylor
 from tapec.transforms.transposition import NotLinear
 from tapec.transforms.vector_forward import vector_forward
 
@@ -92,9 +93,14 @@ def directed(
     return replace(made, body=(*made.body[:-1], Return((*made.results[1:products:2], *values))))
 
 
-def pushed(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
-    """`forward` of the function, with the checks and copies that tangents of a user's need."""
-    made = forward(function, sources, constants)
+def pushed(
+    function: Function, sources: tuple[str, ...], constants: frozenset[str], order: int | None = None
+) -> Function:
+    """`forward`, or of an order `taylor`, of the function, with the checks and copies that tangents of a user's need."""
+    if order is None:
+        made = forward(function, sources, constants)
+    else:
+        made = taylor(function, sources, constants, order, function.name, 1)
     vectors = made.params[len(function.params) :]
     out = Emitter(made.types, set(made.types), made.body[-1].span)
     for source, vector in zip(sources, vectors, strict=True):

@@ -255,5 +255,10 @@ def an_expansion_of_a_recursive_function(x, n):
 
 
 @refused(1.5)
-def an_expansion_in_differentiated_code(x):
-    return tapec.taylor_fun(square, order=2)(x, 1.0)[2]
+def an_expansion_along_a_curve_in_differentiated_code(x):
+    return tapec.taylor_fun(square, order=2, series=True)(x, (1.0, 0.5))[2]
+
+
+@refused(1.5, 2)
+def an_expansion_of_an_unknown_order_in_differentiated_code(x, order):
+    return tapec.taylor(square, x, 1.0, order)[2]
