@@ -3,7 +3,7 @@
     values = loss_sparse_jacobian(x, a)
     matrix = scipy.sparse.csr_array((values, COLUMNS, STARTS), shape=SHAPE)
 
-The pattern is found once, here.  What is printed tests at each call that shapes and decisions are those that it holds for.
+The pattern is found once, here.  What is printed tests at each call that it holds for the shapes and the decisions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def with_fixed_pattern(
         if not isinstance(value, bool | int | float | np.generic | np.ndarray):
             raise UsageError(
                 f"a fixed pattern of a function whose argument `{label}` is a {type(value).__name__}",
-                hint="pass numbers and arrays, or leave the values out: the programs are printed without a pattern then",
+                hint="pass numbers and arrays, or types in place of values: then the programs alone are printed",
             )
     known = _Programs(function, kind, asked)
     positions = known.positions(wrt)
@@ -54,8 +54,11 @@ def with_fixed_pattern(
 
     def made(pattern: Pattern) -> dict[str, Program]:
         parts = {part: count for part, count in zip(_PARTS, pattern.counts, strict=True) if count}
-        kinds = {part: f"hessian_{part}" if kind == "sparse_hessian" else part for part in parts}
-        return {part: build(function, types, kinds[part], positions, asked, lanes=lanes_for(parts[part])) for part in parts}
+        first = "hessian_" if kind == "sparse_hessian" else ""
+        return {
+            part: build(function, types, first + part, positions, asked, lanes=lanes_for(count))
+            for part, count in parts.items()
+        }
 
     pattern = call.found()
     try:
@@ -70,7 +73,7 @@ def with_fixed_pattern(
     if pattern.columns.size > _LARGEST:
         raise UsageError(
             f"the pattern has {pattern.columns.size} elements, which are too many to print",
-            hint="leave the values out: the programs are printed without a pattern then",
+            hint="pass types in place of values: then the programs alone are printed",
         )
     text = joined_text(tuple(programs.values()), title_of(function))
     if "import numpy as np\n" not in text:
@@ -116,7 +119,8 @@ def _whole(name: str, labels: list[str], call: _Call, pattern: Pattern, programs
         if isinstance(primal, np.ndarray)
     ]
     if shapes:
-        lines += [f"    if {' or '.join(shapes)}:", '        raise ValueError("the pattern is for arrays of other shapes")']
+        message = "the pattern is for arrays of other shapes"
+        lines += [f"    if {' or '.join(shapes)}:", f'        raise ValueError("{message}")']
     lines.append(f"    {values} = np.empty({pattern.columns.size}, dtype=np.{np.dtype(call.dtype).name})")
     for part, program in programs.items():
         tables = (f"{part.upper()}_{table}" for table in ("COLOURS", "STRIPS", "PLACES", "TARGETS"))

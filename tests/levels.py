@@ -113,8 +113,7 @@ def check_second(f: Callable[..., Any], args: Args, derivative: Derivative, step
         moved = float_vector(tangents)
         if moved.size <= _ELEMENTS:
             together = dense(f, args, wrt, tapec.hessian) @ moved
-            if not np.all(np.abs(together - product) <= GRADIENT_TOLERANCE * (1.0 + np.max(np.abs(product), initial=0.0))):
-                raise Mismatch(f"Hessian, all columns at once, against one direction: {together!r} against {product!r}")
+            _close("Hessian, all columns at once, against one direction", together, product, GRADIENT_TOLERANCE)
         pulled = float_vector(_pulled(tapec.grad(f, wrt=wrt), args, wrt, tangents))
     if product.shape != numeric.shape or not np.all(np.abs(product - numeric) <= allowed):
         raise Mismatch(f"Hessian product against differences: {product!r} against {numeric!r}")

@@ -32,7 +32,7 @@ NOT_BUILT = {
     "vmap": 'set `mapped = tapec.vmap(f, in_axes=...)` in the module, and build mode "primal" of `mapped`',
     **dict.fromkeys(
         ("sparse_jacobian", "sparse_hessian"),
-        "its pattern belongs to arguments: `tapec sparse-jacobian --args ...` and `tapec sparse-hessian --args ...` print "
+        "its pattern belongs to arguments: `tapec sparse-jacobian` and `tapec sparse-hessian` with `--args` print "
         'a function for the pattern at them; build mode "primal" of that',
     ),
 }

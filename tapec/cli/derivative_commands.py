@@ -102,7 +102,7 @@ _FURTHER = {
         "the sparse Jacobian of TARGET: the program of its pattern, and that of its columns",
         "The first takes an array for sets after the arguments, and returns the sets of sources that the results "
         "depend on. The second takes the colours of the columns and an array for the products, a row for each colour. "
-        "With `--args` the pattern is found for these arguments, and printed; then there is a function of the arguments "
+        "With `--args` the pattern at these arguments is printed, and a function of the arguments "
         "that returns the values of its elements.",
     ),
     "sparse_hessian": (

@@ -62,7 +62,9 @@ class TestGrad:
 
 
 @pytest.mark.parametrize("level", sampled(["-O2", "-O0", "-O1"], 3))
-@pytest.mark.parametrize("command", ["grad", "jvp", "hvp", "vjp", "gnvp", "hessian-diag", "jacobian", "jacrev", "hessian"])
+@pytest.mark.parametrize(
+    "command", ["grad", "jvp", "hvp", "vjp", "gnvp", "hessian-diag", "jacobian", "jacrev", "hessian"]
+)
 def test_each_derivative_is_that_of_the_library(model, command, level):
     (made,) = gradient_of(succeeds(command, "cli_model.py:loss", "--wrt", "x", level)).values()
     from tapec.loading import load
