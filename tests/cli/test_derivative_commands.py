@@ -145,7 +145,7 @@ def test_sparse_derivatives_are_two_programs(model, command):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["sparse-jacobian", "sparse-hessian"])
-def test_a_pattern_at_given_arguments_is_printed_with_what_computes_its_values(model, command):
+def test_a_pattern_at_given_arguments_is_printed_with_what_computes_its_values(model, command, monkeypatch):
     from tapec.loading import load
 
     text = succeeds(command, "cli_model.py:loss", "--args", "np.ones(3), 2.0", "-O1")
@@ -159,6 +159,8 @@ def test_a_pattern_at_given_arguments_is_printed_with_what_computes_its_values(m
     np.testing.assert_allclose(found, np.atleast_2d(dense))
     with pytest.raises(ValueError, match="arrays of other shapes"):
         made(x[:2], 3.0)
+    monkeypatch.setattr("tapec.sparse_source._LARGEST", 2)
+    assert "too many to print" in refused(command, "cli_model.py:loss", "--args", "np.ones(3), 2.0")
 
 
 def test_a_fixed_pattern_is_one_of_numbers_and_arrays(model):

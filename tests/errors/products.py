@@ -8,6 +8,7 @@ import numpy as np
 import scipy.special
 
 import tapec
+from tapec.sparse_source import with_fixed_pattern
 from tests.errors import Refusals
 
 cases = Refusals()
@@ -218,6 +219,16 @@ def an_expansion_with_more_coefficients_than_its_order():
 @misuse
 def an_expansion_with_too_few_directions():
     tapec.taylor(product, (1.0, 2.0), (1.0,), 2)
+
+
+@misuse
+def an_explanation_of_a_pullback():
+    tapec.explain(square, signature="f8", mode="vjp")
+
+
+@misuse
+def a_fixed_pattern_of_a_structure():
+    with_fixed_pattern(lambda x: x[0] * x[1], 0, ((1.0, 2.0),), "sparse_jacobian", {})
 
 
 @misuse
