@@ -1,6 +1,6 @@
 """Arithmetic of numbers inside `try`: what raises there raises while the program is lowered.
 
-Operators raise for Python's own numbers; those of NumPy give infinity or nan.  Functions of `math` raise for any number.
+Operators raise for Python's own numbers; those of NumPy give infinity or nan.  Functions of `math` raise for any.
 Programs that are compiled raise for none.
 """
 
