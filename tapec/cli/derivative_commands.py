@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -225,7 +225,7 @@ def _emit(
     function = made_of(load(target))
     with progress(f"differentiating {target}") as listener:
         if kind.startswith("sparse") and args is not None:
-            programs, text = _with_pattern(function, kind, wrt, args, options)
+            programs, text = _with_pattern(function, kind, wrt, args, cast("Keywords", options))
         else:
             by = sources(wrt) if wrt else ()
             programs, text = _programs(function, kind, by, signature_of(function, sig, args), listener, order, options)
