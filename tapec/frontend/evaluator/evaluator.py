@@ -17,10 +17,10 @@ from typing import Any, NoReturn, Self
 import gast
 import numpy as np
 
-from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
+from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax, UnsupportedType
 from tapec.frontend.evaluator import numba_types
 from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
-from tapec.frontend.evaluator.literal_folding import folded, unchanged
+from tapec.frontend.evaluator.literal_folding import folded, is_too_large, unchanged
 from tapec.frontend.evaluator.lowering_methods import LoweringMethods
 from tapec.frontend.evaluator.running_program import Decider, Live
 from tapec.frontend.evaluator.symbolic_extents import ExtentSums
@@ -330,6 +330,8 @@ class Evaluator(LoweringMethods):
         known = folded(fn, syms, type_) or unchanged(fn, syms, type_)
         if known is not None:
             return known
+        if is_too_large(fn, syms):
+            self.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         if fn == "<" and syms[0].type == INT64 and syms[1].atom == Const(0) and self.lengths.is_count(syms[0].atom):
             return number(False)
         operands = tuple(self._promoted(fn, place, sym, type_).atom for place, sym in enumerate(syms))

@@ -26,6 +26,7 @@ from tapec.frontend.evaluator.values import (
     describe,
     is_array,
     is_scalar,
+    number,
     plain_number,
     static_int,
 )
@@ -62,6 +63,9 @@ SIGNS: dict[type, str] = {
 
 
 def binop(ev: Evaluator, node: gast.BinOp) -> Value:
+    known = integer_checks.of_literals(node)
+    if known is not None:
+        return number(known)
     left = before_calls(ev, ev.expr(node.left), node.right)
     right = ev.expr(node.right)
     return binary(ev, SIGNS.get(type(node.op), "@"), left, right, node)

@@ -19,6 +19,7 @@ from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.types import Scalar
 
 _OF_LITERALS = (gast.Constant, gast.BinOp, gast.UnaryOp, gast.operator, gast.unaryop)
+_POWERS = (gast.Pow, gast.LShift)
 _ZERO, _NEGATIVE = "==", "<"
 # what the second operand must not be
 _WRONG: dict[str, tuple[str, type[Exception], str]] = {
@@ -46,6 +47,22 @@ def power(ev: Evaluator, left: Value, right: Value, node: Any) -> Sym | None:
 def _is_literal(node: Any) -> bool:
     """Whether an expression is of numbers alone."""
     return all(isinstance(part, _OF_LITERALS) for part in gast.walk(node))
+
+
+def of_literals(node: Any) -> int | None:
+    """The integer of 64 bits that an expression of integers alone is, if its parts may be larger: `2**63 - 1`."""
+    if not _is_literal(node):
+        return None
+    parts = [part.value for part in gast.walk(node) if isinstance(part, gast.Constant)]
+    powers = [part.right for part in gast.walk(node) if isinstance(part, gast.BinOp) and isinstance(part.op, _POWERS)]
+    small = all(isinstance(power, gast.Constant) and power.value in range(64) for power in powers)
+    if not small or not all(type(part) is int for part in parts):
+        return None
+    try:
+        value = eval(compile(gast.gast_to_ast(gast.Expression(node)), "<literal>", "eval"), {})
+    except ArithmeticError:
+        return None
+    return value if type(value) is int and -(2**63) < value < 2**63 else None
 
 
 def _fail(ev: Evaluator, node: Any) -> NoReturn:

@@ -19,6 +19,7 @@ from typing import Any
 import gast
 
 from tapec.errors import SourceUnavailable, Span
+from tapec.frontend.source.comprehension_names import with_own_names
 from tapec.frontend.source.functions_on_one_line import AnyFunction, told_apart
 from tapec.frontend.source.pickled_functions import NOWHERE, defined_in
 from tapec.frontend.source.private_names import with_classes
@@ -151,7 +152,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
             "was the file edited after import?",
             hint="import the module anew",
         )
-    made = with_classes(gast.ast_to_gast(found[0]), found[0], tree, code)
+    made = with_own_names(with_classes(gast.ast_to_gast(found[0]), found[0], tree, code))
     found_source = FunctionSource(made, code.co_filename, lines, function.__qualname__)
     if len(_known) > _KEPT:
         _known.clear()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.errors import TypeMismatch
+from tapec.errors import TypeMismatch, UnsupportedType
 from tests.oracles import interpreted
 
 U = np.arange(5.0)
@@ -136,3 +136,46 @@ def ring(u):
     for i in range(n):
         total += u[i] * u[(i + 1) % n]
     return total
+
+
+def largest(x):
+    return x * (2**63 - 1) + ((1 << 62) - 1) * x
+
+
+def test_literals_of_which_only_parts_are_beyond_64_bits():
+    with interpreted():
+        assert tapec.grad(largest)(1.0) == largest(1.0)
+
+
+def doubled(x):
+    k = 2**62
+    return x * (k * 4)
+
+
+def shifted_out(x):
+    k = 1
+    return x * (k << 70)
+
+
+def raised_out(x):
+    return x * 3**50
+
+
+def added(x):
+    k = 2**62
+    return x * (k + 2**62)
+
+
+@pytest.mark.parametrize("f", [doubled, shifted_out, raised_out, added])
+def test_integers_beyond_64_bits_are_refused_at_their_line(f):
+    with pytest.raises(UnsupportedType, match="an integer beyond 64 bits") as error:
+        tapec.grad(f)(1.0)
+    assert error.value.span.function == f.__name__
+
+
+@pytest.mark.compiled
+def test_elements_of_arrays_that_are_known_wrap_around_as_in_numpy():
+    def f(x):
+        return x * (np.array([2**62, 3]) * 4)[0] + x * (np.array([2**62]) * 2)[0]
+
+    assert tapec.grad(f)(1.5) == -(2.0**63)
