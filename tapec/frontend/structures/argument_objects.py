@@ -71,15 +71,21 @@ def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any
     ev.fail(UndefinedName, f"no class above {value.cls.__qualname__} has an attribute `{attr}`", node)
 
 
+def binds_as_functions(found: Any) -> bool:
+    """Whether something that a class holds is a method: a function, derivative or compiled function."""
+    ours = hasattr(type(found), "__tapec_lower__") and hasattr(type(found), "__get__")
+    return ours or isinstance(found, types.FunctionType)
+
+
 def of_class(ev: Evaluator, owner: Value, cls: type, found: Any, attr: str, node: Any) -> Value:
     """What an attribute of a class is to one of its objects."""
-    if isinstance(found, property | functools.cached_property | types.FunctionType | classmethod):
+    if isinstance(found, property | functools.cached_property | classmethod) or binds_as_functions(found):
         ev.reads[cls, attr] = getattr(cls, attr)
     if isinstance(found, property):
         return ev.call_object(found.fget, [owner], {}, node)
     if isinstance(found, functools.cached_property):
         return ev.call_object(found.func, [owner], {}, node)
-    if isinstance(found, types.FunctionType | Dispatcher):
+    if isinstance(found, Dispatcher) or binds_as_functions(found):
         return Partial(Static(found), (owner,), {})
     if isinstance(found, classmethod):
         return Partial(Static(found.__func__), (Static(cls),), {})
