@@ -1,4 +1,4 @@
-"""Methods under `tapec.function` and `tapec.grad` are methods: in blocks of tapes, through `super`, and of arguments."""
+"""Methods under `tapec.function` and `tapec.grad` stay methods: in blocks of tapes, through `super`, of arguments."""
 
 from __future__ import annotations
 
