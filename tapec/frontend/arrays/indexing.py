@@ -107,7 +107,7 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     if (bounds := range_bounds(owner)) is not None:
         return _range_item(ev, bounds, index, node)
     if isinstance(owner, Static | Instance):
-        own = None if ev.live is None else ev.live.operator("__getitem__", [owner, index], node)
+        own = ev.operator("__getitem__", [owner, index], node)
         return own or _static_item(ev, owner, index, node)
     if isinstance(owner, Lazy):
         subs = subscripts_of(index)

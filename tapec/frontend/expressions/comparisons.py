@@ -111,8 +111,8 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         return found if isinstance(op, gast.In) else ev.op("not", found)
     fn = SIGNS[type(op)]
     left, right = plain_number(left), plain_number(right)
-    if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
-        own = ev.live.operator(fn, [left, right], node)
+    if isinstance(left, Instance | Static) or isinstance(right, Instance | Static):
+        own = ev.operator(fn, [left, right], node)
         if own is not None:
             return own
     if _is_text(left) and _is_text(right) and fn in ("==", "!=") and not (
@@ -254,7 +254,7 @@ def _texts_compared(ev: Evaluator, op: Any, left: Value, right: Value, node: Any
 
 
 def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
-    own = ev.live.operator("__contains__", [container, item], node) if ev.live is not None else None
+    own = ev.operator("__contains__", [container, item], node)
     if own is not None:
         return truth(ev, own, node)
     if isinstance(container, Static) and isinstance(container.obj, tuple) and any(map(compares_itself, container.obj)):

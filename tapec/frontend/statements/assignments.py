@@ -37,6 +37,7 @@ from tapec.frontend.iteration.coroutines import all_frames
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.operations import allocation
 from tapec.frontend.statements.nonlocal_variables import store_outer
+from tapec.frontend.structures import made_objects
 from tapec.frontend.structures.merging import leaves
 from tapec.syntax.core import Assign, Name, reads
 from tapec.syntax.types import Array
@@ -93,11 +94,12 @@ def _keep(ev: Evaluator, ident: str, value: Value) -> None:
 
 
 def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: Any) -> None:
-    """`owner.name = value`, in a running program."""
+    """`owner.name = value`."""
+    value = ev.materialise(value)
     if ev.live is None:
-        hint = "keep it in a variable, or take the gradient by a tape, which follows what becomes of objects"
-        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node, hint=hint)
-    ev.live.store_attribute(owner, name, ev.materialise(value), node)
+        made_objects.store(ev, owner, name, value, node)
+    else:
+        ev.live.store_attribute(owner, name, value, node)
 
 
 def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
