@@ -308,6 +308,14 @@ class SameAs(Value):
 
 
 @dataclass(frozen=True)
+class Neighbours(Value):
+    """An array in a function under `@stencil`: subscripts are counted from the element at `index`."""
+
+    array: Sym
+    index: tuple[Sym, ...]
+
+
+@dataclass(frozen=True)
 class Slice(Value):
     lower: Sym | None
     upper: Sym | None

@@ -1,6 +1,7 @@
-"""Arithmetic of Python's own numbers inside `try`: what raises there raises while the program is lowered.
+"""Exceptions of Python's: those that the program raises when it runs, and arithmetic inside `try`.
 
-NumPy's numbers and arrays give infinity or nan, so do programs that are compiled.
+Arithmetic of Python's own numbers inside `try` raises while the program is lowered.  NumPy's numbers and arrays give
+infinity or nan, so do programs that are compiled.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
+from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import Sym, Value
 
 # the operators that raise for some numbers
@@ -36,3 +38,14 @@ def check(ev: Evaluator, function: Callable[..., Any], operands: Sequence[Value]
         for one in operands:
             ev.decided(ev.sym(one))
         raise Raised(type(error), str(error)) from None
+
+
+def raise_if(ev: Evaluator, wrong: Sym, exception: str, message: str) -> None:
+    """Raise an exception when the program runs, if `wrong` holds then."""
+    if wrong.constant is False:
+        return
+    side: list[Any] = []
+    outer, ev.block = ev.block, side
+    ev.raise_(exception, message)
+    ev.block = outer
+    ev.emit(OpenIf(wrong.atom, side, [], ev.span))

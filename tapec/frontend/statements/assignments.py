@@ -9,7 +9,6 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import indexing, stores
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     Complex,
     Contents,
@@ -36,6 +35,7 @@ from tapec.frontend.expressions import declared_types, names_and_literals, opera
 from tapec.frontend.iteration.coroutines import all_frames
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.operations import allocation
+from tapec.frontend.operations.python_errors import raise_if
 from tapec.frontend.statements.nonlocal_variables import store_outer
 from tapec.frontend.structures import made_objects
 from tapec.frontend.structures.merging import leaves
@@ -164,11 +164,7 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
 
 def _refuse_count(ev: Evaluator, wrong: Sym, what: str, count: int) -> None:
     """Raise, when the program runs, what Python raises where the number of items is wrong."""
-    side: list[Any] = []
-    outer, ev.block = ev.block, side
-    ev.raise_("ValueError", f"cannot unpack {what} into {count} names")
-    ev.block = outer
-    ev.emit(OpenIf(wrong.atom, side, [], ev.span))
+    raise_if(ev, wrong, "ValueError", f"cannot unpack {what} into {count} names")
 
 
 def _rename(table: dict[tuple[str, int], _Fact], old: str, new: str) -> None:
