@@ -269,7 +269,7 @@ def far(a):
     return a[step]
 
 
-@numba.stencil
+@numba.stencil(neighborhood=((0, 1),))
 def row(a):
     return a[0:2].sum()
 

@@ -106,7 +106,7 @@ def method(
     if isinstance(owner, Lst):
         if name not in ("copy", "index", "count"):
             refuse_change(ev, owner, node)
-        own = list_method(ev, owner, name, args, node)
+        own = list_method(ev, owner, name, args, kwargs, node)
         return sequences.list_method(ev, owner, name, args, kwargs, node) if own is None else own
     if isinstance(owner, Dct):
         return dicts.method(ev, owner, name, args, kwargs, node)

@@ -20,7 +20,7 @@ from tapec.frontend.source.numba_decorators import callback_function, of_callbac
 from tapec.frontend.structures import numba_conversions
 
 # whose functions have rules, or source that compiled code does not run
-_LIBRARIES = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator"})
+_LIBRARIES = frozenset({"_bisect", "_heapq", "builtins", "cmath", "math", "numba", "numpy", "operator"})
 
 
 def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Value | None:

@@ -158,9 +158,6 @@ def _extents(
             _same(ev, ufunc, outer, axis + loops - before, extent, node)
         for axis, extent in zip(core, shape[before:], strict=True):
             _same(ev, ufunc, known, axis, extent, node)
-    for axis in {axis for core in cores for axis in core if axis not in known}:
-        message = f"the extent of the axis `{axis}` of `{ufunc.__name__}` is that of no input"
-        ev.fail(TypeMismatch, message, node, hint="give it an array to write into")
     return [outer[k] for k in range(loops)], known
 
 

@@ -134,7 +134,7 @@ class _Reader:
             if not isinstance(returned, ast.Return) or returned.value is None:
                 raise _Unreadable
             made = ast.Expr(ast.Lambda(self.arguments(), returned.value))
-        return ast.unparse(ast.fix_missing_locations(ast.Module([made], []))) + "\n"  # type: ignore[list-item]
+        return ast.unparse(ast.fix_missing_locations(ast.Module([made], []))) + "\n"
 
     def arguments(self) -> ast.arguments:
         code = self.code

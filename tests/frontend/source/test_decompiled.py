@@ -28,8 +28,8 @@ PROGRAMS = {
         "    t = (x[0] if x[1] > 1 else x[3]) * 2\n    while t < 10 and x[0] > 0: t *= x[2]\n    return t"
     ),
     "several targets": (
-        "def f(x):\n    a = b = x[0] * 2\n    a, b = x[1], a\n    a, b, c = b, a, x[2]\n    d, e = np.array([a, b * c])\n"
-        "    return a * b ** 2 + d * e"
+        "def f(x):\n    a = b = x[0] * 2\n    a, b = x[1], a\n    a, b, c = b, a, x[2]\n"
+        "    d, e = np.array([a, b * c])\n    return a * b ** 2 + d * e"
     ),
     "stores": "def f(x):\n    y = x.copy()\n    y[1:] *= x[0]\n    y[0] = -y[1]\n    y[2] += 1.0\n    return y @ y",
     "loops that are left": (
