@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 
@@ -41,11 +40,13 @@ def _towards_the_leaves(heap, place):  # type: ignore[no-untyped-def]
 
 
 def heappush(heap, item):  # type: ignore[no-untyped-def]
+    """Put a number, or a tuple of numbers, on a heap."""
     heap.append(item)
     _towards_the_root(heap, 0, len(heap) - 1)
 
 
 def heappop(heap):  # type: ignore[no-untyped-def]
+    """Take the smallest element off a heap."""
     smallest = heap.pop()
     if len(heap) > 0:
         last = smallest
@@ -56,6 +57,7 @@ def heappop(heap):  # type: ignore[no-untyped-def]
 
 
 def heapreplace(heap, item):  # type: ignore[no-untyped-def]
+    """Take the smallest element off a heap, and put another one on it."""
     smallest = heap[0]
     heap[0] = item
     _towards_the_leaves(heap, 0)
@@ -63,6 +65,7 @@ def heapreplace(heap, item):  # type: ignore[no-untyped-def]
 
 
 def heappushpop(heap, item):  # type: ignore[no-untyped-def]
+    """Put an element on a heap, and take the smallest one off it."""
     smallest = item
     if len(heap) > 0 and heap[0] < item:
         smallest = heap[0]
@@ -72,11 +75,13 @@ def heappushpop(heap, item):  # type: ignore[no-untyped-def]
 
 
 def heapify(x):  # type: ignore[no-untyped-def]
+    """Make a list a heap."""
     for place in range(len(x) // 2 - 1, -1, -1):
         _towards_the_leaves(x, place)
 
 
 def bisect_left(a, x, lo=0, hi=None):  # type: ignore[no-untyped-def]
+    """Where `x` belongs in a sorted list, before those that equal it; it has no derivative."""
     low, high = lo, len(a) if hi is None else hi
     while low < high:
         middle = (low + high) // 2
@@ -88,6 +93,7 @@ def bisect_left(a, x, lo=0, hi=None):  # type: ignore[no-untyped-def]
 
 
 def bisect_right(a, x, lo=0, hi=None):  # type: ignore[no-untyped-def]
+    """Where `x` belongs in a sorted list, behind those that equal it; it has no derivative."""
     low, high = lo, len(a) if hi is None else hi
     while low < high:
         middle = (low + high) // 2
@@ -99,10 +105,12 @@ def bisect_right(a, x, lo=0, hi=None):  # type: ignore[no-untyped-def]
 
 
 def insort_left(a, x, lo=0, hi=None):  # type: ignore[no-untyped-def]
+    """Insert `x` into a sorted list, before those that equal it."""
     inserted(a, bisect_left(a, x, lo, hi), x)
 
 
 def insort_right(a, x, lo=0, hi=None):  # type: ignore[no-untyped-def]
+    """Insert `x` into a sorted list, behind those that equal it."""
     inserted(a, bisect_right(a, x, lo, hi), x)
 
 
@@ -125,16 +133,14 @@ def turned(values):  # type: ignore[no-untyped-def]
         values[last - k] = left
 
 
-FUNCTIONS: Mapping[Any, Callable[..., Any]] = MappingProxyType(
-    {
-        heapq.heappush: heappush,
-        heapq.heappop: heappop,
-        heapq.heapreplace: heapreplace,
-        heapq.heappushpop: heappushpop,
-        heapq.heapify: heapify,
-        bisect.bisect_left: bisect_left,
-        bisect.bisect_right: bisect_right,
-        bisect.insort_left: insort_left,
-        bisect.insort_right: insort_right,
-    }
-)
+FUNCTIONS: dict[object, Callable[..., Any]] = {
+    heapq.heappush: heappush,
+    heapq.heappop: heappop,
+    heapq.heapreplace: heapreplace,
+    heapq.heappushpop: heappushpop,
+    heapq.heapify: heapify,
+    bisect.bisect_left: bisect_left,
+    bisect.bisect_right: bisect_right,
+    bisect.insort_left: insort_left,
+    bisect.insort_right: insort_right,
+}

@@ -85,6 +85,10 @@ _EXHAUST = dict.fromkeys(
 _NUMERIC = (float, int, abs, round, max, min, sum, len, pow, divmod, complex)
 
 
+# modules in C, by which functions are not called
+_PUBLIC = {"_bisect": "bisect", "_heapq": "heapq"}
+
+
 def _takes_all(func: Value) -> bool:
     if isinstance(func, Method):
         return func.name in ("extend", "update", "join")
@@ -203,7 +207,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
         if getattr(obj, "__module__", None) == "math":
-            python_errors.check(ev, obj, args)
+            python_errors.check_call(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     for own in (distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:
@@ -342,6 +346,7 @@ def dotted_name(obj: Any) -> str:
     if isinstance(obj, types.BuiltinMethodType) and module == "":
         owner = type(obj.__self__).__module__
         module = owner
+    module = _PUBLIC.get(module, module)
     if module.startswith("tapec_runtime.") and getattr(sys.modules.get(module), name, None) is obj:
         return f"tapec_runtime.{name}"
     if module.startswith("numpy"):
