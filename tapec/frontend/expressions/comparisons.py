@@ -137,7 +137,7 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         return number(equal if fn == "==" else not equal)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
         return _tuples_equal(ev, fn, left, right, node)
-    if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("<", "<=", ">", ">="):
+    if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("<", "<=", ">", ">=") and _alike(left, right):
         return _tuples_in_order(ev, fn, left.items, right.items, node)
     if isinstance(left, Tup | Lst | Dct) and isinstance(right, Tup | Lst | Dct) and fn in ("==", "!="):
         return _containers_equal(ev, fn, left, right, node)
@@ -171,6 +171,11 @@ def _tuples_equal(ev: Evaluator, fn: str, left: Tup, right: Tup, node: Any) -> V
         for a, b in zip(left.items, right.items, strict=True):
             result = ev.op("and", result, truth(ev, comparison(ev, gast.Eq(), a, b, node)))
     return result if fn == "==" else ev.op("not", result)
+
+
+def _alike(left: Tup, right: Tup) -> bool:
+    """Whether two tuples have an order: a dict has none, nor has a list that is an argument beside a tuple."""
+    return left.is_argument == right.is_argument and mapping(left) is None and mapping(right) is None
 
 
 def _tuples_in_order(
