@@ -160,6 +160,8 @@ class Evaluator(LoweringMethods):
         self.prepare: Prepare | None = None
         self.root = self.block
         self.empty_items = Items(())
+        # lists, and what the keys of dicts and objects are, for which another name may stand (`rebuilt_containers.py`)
+        self.shared: set[Lst] = set()
         # the number that the last fresh name of a base ends in
         self.counts: dict[str, int] = {}
 

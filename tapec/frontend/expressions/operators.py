@@ -113,8 +113,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         left, right = (ev.as_array(one, node) if isinstance(one, Tup | Lst) else one for one in (left, right))
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
-    if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
-        own = ev.live.operator(fn, [left, right], node)
+    if isinstance(left, Instance | Static) or isinstance(right, Instance | Static):
+        own = ev.operator(fn, [left, right], node)
         if own is not None:
             return own
     repeated, count = (left, right) if isinstance(left, Tup | Lst) else (right, left)
@@ -163,8 +163,8 @@ def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
         value = ev.present(value)
     if fn != "not" and isinstance(value, Record) and sparse_matrices.is_sparse(value):
         return sparse_matrices.unary(ev, fn, value, node)
-    if fn != "not" and ev.live is not None and isinstance(value, Instance | Static):
-        own = ev.live.operator({"~": "__invert__"}.get(fn, f"__{fn}__"), [value], node)
+    if fn != "not" and isinstance(value, Instance | Static):
+        own = ev.operator({"~": "__invert__"}.get(fn, f"__{fn}__"), [value], node)
         if own is not None:
             return own
     if fn == "not":

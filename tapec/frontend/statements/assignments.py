@@ -9,7 +9,6 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import indexing, stores
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     Complex,
     Contents,
@@ -36,7 +35,9 @@ from tapec.frontend.expressions import declared_types, names_and_literals, opera
 from tapec.frontend.iteration.coroutines import all_frames
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.operations import allocation
+from tapec.frontend.operations.python_errors import raise_if
 from tapec.frontend.statements.nonlocal_variables import store_outer
+from tapec.frontend.structures import made_objects
 from tapec.frontend.structures.merging import leaves
 from tapec.syntax.core import Assign, Name, reads
 from tapec.syntax.types import Array
@@ -93,11 +94,12 @@ def _keep(ev: Evaluator, ident: str, value: Value) -> None:
 
 
 def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: Any) -> None:
-    """`owner.name = value`, in a running program."""
+    """`owner.name = value`."""
+    value = ev.materialise(value)
     if ev.live is None:
-        hint = "keep it in a variable, or take the gradient by a tape, which follows what becomes of objects"
-        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node, hint=hint)
-    ev.live.store_attribute(owner, name, ev.materialise(value), node)
+        made_objects.store(ev, owner, name, value, node)
+    else:
+        ev.live.store_attribute(owner, name, value, node)
 
 
 def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
@@ -162,11 +164,7 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
 
 def _refuse_count(ev: Evaluator, wrong: Sym, what: str, count: int) -> None:
     """Raise, when the program runs, what Python raises where the number of items is wrong."""
-    side: list[Any] = []
-    outer, ev.block = ev.block, side
-    ev.raise_("ValueError", f"cannot unpack {what} into {count} names")
-    ev.block = outer
-    ev.emit(OpenIf(wrong.atom, side, [], ev.span))
+    raise_if(ev, wrong, "ValueError", f"cannot unpack {what} into {count} names")
 
 
 def _rename(table: dict[tuple[str, int], _Fact], old: str, new: str) -> None:
