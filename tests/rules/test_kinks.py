@@ -198,3 +198,23 @@ def test_small_singular_values_are_told_from_each_other():
     b = _turned(np.array([1.0, 2e-10, 1e-10]), 4)[2]
     with interpreted():
         assert np.isfinite(tapec.grad(lambda b: np.linalg.svd(b, full_matrices=False)[2][2, 1] ** 2)(b)).all()
+
+
+def test_sums_of_nothing_but_zero_exponentials():
+    """As in SciPy and JAX: the value is -inf, and there is no share of it; what leaves it out has derivatives."""
+    nothing = np.full((2, 3), -np.inf)
+    nothing[1] = 1.0
+    with interpreted(), np.errstate(all="ignore"):
+        value, by = tapec.value_and_grad(lambda x: scipy.special.logsumexp(x[0]))(nothing)
+        assert value == -np.inf and np.isnan(by[0]).all() and not by[1].any()
+        _, by = tapec.value_and_grad(
+            lambda x: np.sum(np.where(np.isfinite(np.max(x, axis=1)), scipy.special.logsumexp(x, axis=1), 0.0))
+        )(nothing)
+        np.testing.assert_allclose(by, [[0.0] * 3, [1.0 / 3.0] * 3])
+
+
+def test_remainders_of_the_library():
+    with interpreted():
+        value, by = tapec.value_and_grad(lambda x, y: math.fmod(x, y), wrt=(0, 1))(-7.5, 2.0)
+        assert (value, by) == (-1.5, (1.0, 3.0))
+        assert tapec.value_and_grad(lambda x, n: x * math.fmod(n, 3))(2.0, -7) == (-2.0, -1.0)

@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypeGuard
 
 from tapec.optimise.contractions.product_factors import Product, factors
 from tapec.optimise.name_origins import Fresh
@@ -89,6 +90,10 @@ class _Squares:
         self.defs: dict[str, list[Stmt]] = {param: [] for param in function.params}
         # arrays that are read and written element by element alone, and what is written
         self.stored: dict[str, list[Atom]] = {}
+        # values whose derivatives are those of others
+        self.replaced = {
+            stmt.value.args[0] for stmt in walk(function.body) if isinstance(stmt, Assign) and _is_known(stmt.value)
+        }
         # names of norms, which two ways set
         self.lengths: set[str] = set()
         for stmt in walk(function.body):
@@ -132,7 +137,8 @@ class _Squares:
 
     def with_others(self, stmt: Stmt, known: dict[str, Op]) -> Iterator[Stmt]:
         """A product that takes a root once more, among other factors: it has the derivative of that of the square."""
-        both, names = (self.repeated(stmt) if known else None) or (Product(()), [])
+        done = not known or (isinstance(stmt, Assign) and Name(stmt.target) in self.replaced)
+        both, names = (None if done else self.repeated(stmt)) or (Product(()), [])
         shared = next((name for name in names if name in known), None)
         if shared is None or not isinstance(stmt, Assign) or not self.stays(shared):
             return
@@ -349,6 +355,10 @@ def _is_root(stmt: Stmt) -> bool:
         case Assign(value=Op(fn=fn)):
             return fn in _LENGTHS | _ROOTS | _CUBE_ROOTS
     return False
+
+
+def _is_known(value: Expr) -> TypeGuard[Op]:
+    return isinstance(value, Op) and value.fn == "known"
 
 
 def _is_product(stmt: Stmt) -> bool:

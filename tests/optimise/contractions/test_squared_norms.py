@@ -202,13 +202,13 @@ def test_among_other_factors_a_root_has_the_derivative_of_its_square():
             r = np.hypot(x, b)
             t = w * r
             u = r / b
-            t_1 = x * x
-            t_2 = b * b
-            t_3 = t_1 + t_2
-            t_4 = t_3 * w
+            t_2 = x * x
+            t_3 = b * b
+            t_1 = t_2 + t_3
+            t_4 = t_1 * w
             t_5 = t_4 / b
             t_6 = t * u
-            s = tapec_runtime.known(t_6, t_5)
+            s = t_6
             return s
         """,
     )
