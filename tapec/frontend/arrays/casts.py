@@ -54,7 +54,8 @@ def to_float(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     single = len(args) == 1 and isinstance(args[0], Sym) and args[0].type == Scalar("float32")
     if single and ev.frame.jitted is not None:
         return args[0]
-    return _TO_FLOAT(ev, args, kwargs, node)  # type: ignore[no-any-return]
+    made: Value = _TO_FLOAT(ev, args, kwargs, node)
+    return made
 
 
 _TO_FLOAT = caster("float64")

@@ -183,7 +183,7 @@ def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if isinstance(value, Lst):
         return new_list(ev, copied(ev, ev.heap[value]))
     if is_array(value) and not ev.deciding:
-        if rank_of(value) != 1:
+        if rank_of(ev.sym(value)) != 1:
             what = f"a list of unknown length holds numbers, or tuples of those, not the rows of {describe(value)}"
             ev.fail(TypeMismatch, what, node, hint="take the rows by their numbers: `x[0]`, `x[1:]`")
         return new_list(ev, list_from_array(ev, value))
