@@ -38,7 +38,7 @@ from tapec.frontend.arrays.array_shapes import (
     swapaxes,
     transpose,
 )
-from tapec.frontend.arrays.casts import caster, constant, dtype_attribute, known, stop_gradient
+from tapec.frontend.arrays.casts import caster, constant, dtype_attribute, known, stop_gradient, to_float
 from tapec.frontend.calls import decorators
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import DTYPES, Args, Kwargs
@@ -240,7 +240,7 @@ SPECIAL: dict[Any, Any] = {
     type: type_,
     divmod: divmod_,
     pow: pow_,
-    float: caster("float64"),
+    float: to_float,
     int: caster("int64"),
     bool: caster("bool"),
     **{getattr(np, name): caster(name) for name in DTYPES if name != "bool"},

@@ -139,6 +139,8 @@ class Evaluator(LoweringMethods):
         self.gathers: dict[str, tuple[str, str]] | None = None
         # arrays that hold the elements of lists; such an element is an object of the user's program
         self.list_memory: set[str] = set()
+        # what factors of products took to compute (`repeated_factors.py`)
+        self.factors: dict[Any, Any] = {}
         # copies of what NumPy shares (`copies_of_views.py`)
         self.copies_of_views: dict[str, CopyOfView] = {}
         # memory that NumPy may keep in columns (`memory_order.py`)

@@ -33,6 +33,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.frontend.iteration import collections_and_sets
 from tapec.frontend.operations import division_by_zero, elementwise, integer_checks, python_errors, runtime_text
 from tapec.frontend.operations.conditions import truth
+from tapec.frontend.operations.repeated_factors import factor, is_product, known_factor
 from tapec.frontend.structures import dicts, sparse_matrices
 from tapec.rules import function_name
 
@@ -66,8 +67,12 @@ def binop(ev: Evaluator, node: gast.BinOp) -> Value:
     known = integer_checks.of_literals(node)
     if known is not None:
         return number(known)
-    left = before_calls(ev, ev.expr(node.left), node.right)
-    right = ev.expr(node.right)
+    if isinstance(node.op, gast.Mult | gast.Div):
+        left = before_calls(ev, factor(ev, node.left), node.right)
+        right = known_factor(ev, node, factor(ev, node.right))
+    else:
+        left = before_calls(ev, ev.expr(node.left), node.right)
+        right = ev.expr(node.right)
     return binary(ev, SIGNS.get(type(node.op), "@"), left, right, node)
 
 
@@ -157,7 +162,7 @@ def _is_of_numpy(ev: Evaluator, left: Value, right: Value) -> bool:
 
 
 def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
-    value = ev.expr(node.operand)
+    value = factor(ev, node.operand) if is_product(node) else ev.expr(node.operand)
     fn = SIGNS[type(node.op)]
     if fn != "not":
         value = ev.present(value)

@@ -107,6 +107,8 @@ def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
         value = value.args[0]
     place = next((k for k, elt in enumerate(target.elts) if isinstance(elt, gast.Starred)), None)
     after = 0 if place is None else len(target.elts) - place - 1
+    if place is not None and is_array(value):
+        value = ev.call_object(list, [value], {}, node)
     if place is not None and _measured(ev, value):
         items = _around_middle(ev, value, place, after, node)
     else:
@@ -125,15 +127,13 @@ def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
 
 def _measured(ev: Evaluator, value: Value) -> bool:
     """Whether the length of what is unpacked is a number of the run."""
-    return is_array(value) or (isinstance(value, Lst) and isinstance(ev.heap[value], Growing))
+    return isinstance(value, Lst) and isinstance(ev.heap[value], Growing)
 
 
 def _around_middle(ev: Evaluator, value: Value, place: int, after: int, node: Any) -> tuple[Value, ...]:
     """The items that `a, *middle, z = value` names; the middle of a list is a list."""
     contents = ev.heap[value] if isinstance(value, Lst) else None
-    if not isinstance(contents, Growing):
-        hint = "name the parts: `first, rest = x[0], x[1:]`"
-        ev.fail(UnsupportedSyntax, "cannot unpack an array into a name with `*`", node, hint=hint)
+    assert isinstance(contents, Growing)
     _refuse_count(ev, ev.op("<", contents.count, number(place + after)), "a list", place + after + 1)
     before = [indexing.load(ev, value, number(k), node) for k in range(place)]
     behind = [indexing.load(ev, value, number(k - after), node) for k in range(after)]

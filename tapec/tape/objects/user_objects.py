@@ -230,6 +230,8 @@ class Objects:
     def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """`cls(...)` of a class with source; None for other classes."""
         ev = self.ev
+        if cls is types.SimpleNamespace and not args:
+            return self._namespace(kwargs, node)
         initialise = static_lookup(cls, "__init__")
         ordinary = type(cls) in (type, abc.ABCMeta) and static_lookup(cls, "__new__") is object.__dict__["__new__"]
         if not ordinary or issubclass(cls, BaseException) or not cls.__flags__ & (1 << 9):
@@ -245,4 +247,10 @@ class Objects:
             ev.call_object(initialise, [made, *args], kwargs, node)
         elif initialise is not object.__init__ or args or kwargs:
             return None
+        return made
+
+    def _namespace(self, attributes: dict[str, Value], node: Any) -> Value:
+        made = Instance(types.SimpleNamespace, {}, self.ev.block)
+        for name, value in attributes.items():
+            self.store(made, name, self.ev.materialise(value), node)
         return made

@@ -179,3 +179,42 @@ def test_elements_of_arrays_that_are_known_wrap_around_as_in_numpy():
         return x * (np.array([2**62, 3]) * 4)[0] + x * (np.array([2**62]) * 2)[0]
 
     assert tapec.grad(f)(1.5) == -(2.0**63)
+
+
+def _by_counter(x, n):
+    total = 0.0
+    for k in range(1, n):
+        total += x * k**-2
+    return total
+
+
+def _by_extent(x):
+    return np.sum(x) * len(x) ** -1 * x.shape[0] ** -2
+
+
+def test_a_negative_power_of_what_is_pythons_is_a_float():
+    with interpreted():
+        assert tapec.value_and_grad(_by_counter)(2.0, 50) == pytest.approx((_by_counter(2.0, 50), _by_counter(1.0, 50)))
+        assert tapec.value_and_grad(_by_extent)(U)[1] == pytest.approx(np.full(5, 0.008))
+        assert tapec.function(_by_extent)(U) == pytest.approx(_by_extent(U))
+        with pytest.raises(ZeroDivisionError):
+            tapec.grad(_by_extent)(U[:0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, a: np.sum(x * 2**-a),
+        lambda x, a: np.sum(x * np.power(a, a[::-1] - 2)),
+        lambda x, a: np.sum(x * a ** a[0]),
+    ],
+)
+def test_arrays_of_integers_have_no_negative_powers(f):
+    a = np.arange(-2, 3)
+    with interpreted():
+        for of in (tapec.grad(f), tapec.function(f)):
+            with pytest.raises(ValueError, match="Integers to negative integer powers"):
+                of(U, a)
+        assert tapec.value_and_grad(lambda x, a: np.sum(x * 2**a))(U, a + 2)[1].tolist() == [1.0, 2.0, 4.0, 8.0, 16.0]
+        with pytest.raises(TypeMismatch):
+            tapec.grad(lambda x, a: np.sum(x * a**-1))(U, a)
