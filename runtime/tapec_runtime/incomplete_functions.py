@@ -11,7 +11,7 @@ import math
 
 from numba import njit
 
-from tapec_runtime.gamma_function import polygamma
+from tapec_runtime.special import polygamma
 
 # beyond which no term changes a sum
 _SMALL = 1e-17

@@ -14,7 +14,9 @@ from tapec.rules import (
     cosine_transforms,
     scipy_integrate,
     scipy_linalg,
+    scipy_image_places,
     scipy_ndimage,
+    scipy_quadrature,
     scipy_signal,
     scipy_special_calls,
 )
@@ -147,9 +149,9 @@ FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "scipy.fft": arrays_fourier.TRANSFORMS | cosine_transforms.FUNCTIONS,
     "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm, **scipy_linalg.FUNCTIONS},
-    "scipy.integrate": scipy_integrate.FUNCTIONS,
+    "scipy.integrate": scipy_integrate.FUNCTIONS | scipy_quadrature.FUNCTIONS,
     "scipy.signal": scipy_signal.FUNCTIONS,
-    "scipy.ndimage": scipy_ndimage.FUNCTIONS,
+    "scipy.ndimage": scipy_ndimage.FUNCTIONS | scipy_image_places.FUNCTIONS,
 }
 
 

@@ -18,6 +18,7 @@ from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import Complex, Growing, Lst, Tup, Value, is_array, is_complex, is_scalar, number
 from tapec.frontend.operations import complex_arithmetic
+from tapec.frontend.operations.allocation import rank_of
 from tapec.frontend.operations.complex_arithmetic import each
 from tapec.frontend.operations.elementwise import elementwise
 from tapec.rules import (
@@ -30,6 +31,7 @@ from tapec.rules import (
     arrays_select,
     arrays_shape,
     arrays_split,
+    complex_linalg,
     complex_numbers,
     linalg,
     linalg_calls,
@@ -56,7 +58,17 @@ _LIBRARY: frozenset[Any] = frozenset(
 )
 
 # handlers of the frontend that have no place for complex elements
-_REAL_ONLY: frozenset[Any] = frozenset({np.pad, np.einsum, np.tensordot})
+_REAL_ONLY: frozenset[Any] = frozenset({np.pad})
+
+# functions that are linear in each of their operands
+_MULTILINEAR: frozenset[Any] = frozenset({np.einsum, np.tensordot})
+
+# library functions of complex matrices
+_OF_MATRICES: dict[Any, Any] = {
+    getattr(np.linalg, name): getattr(complex_linalg, name)
+    for name in ("det", "slogdet", "cholesky", "eigvalsh", "svd", "svdvals", "cond", "pinv", "lstsq")
+    if hasattr(np.linalg, name)
+}
 
 # what only moves elements: done to the real and the imaginary part
 _MOVED: dict[Any, Any] = {
@@ -103,6 +115,11 @@ def call(ev: Evaluator, obj: Any, dotted: str, args: Args, kwargs: Kwargs, node:
         return _moved(ev, moved, args, kwargs, node)
     if obj in _REAL_ONLY:
         _refuse(ev, dotted, node)
+    if obj in _MULTILINEAR:
+        return _multilinear(ev, obj, args, kwargs, node)
+    if obj in _OF_MATRICES:
+        found: Value = ev.inline_library(_OF_MATRICES[obj], [_whole(ev, arg, node) for arg in args], kwargs, node)
+        return found
     if obj in ev.special:
         return None
     library = library_function(obj)
@@ -180,8 +197,28 @@ def _norm(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return found
 
 
+def _whole(ev: Evaluator, value: Value, node: Any) -> Value:
+    """An array of complex numbers where it may be a list; numbers and text stay as they are."""
+    return ev.as_array(value, node) if isinstance(value, Tup | Lst) else ev.materialise(value)
+
+
+def _multilinear(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A function of the parts of its first operand that is complex, and so on."""
+    place = next((k for k, arg in enumerate(args) if is_complex(arg)), None)
+    if place is None or kwargs.get("out") is not None:
+        _refuse(ev, obj.__name__, node)
+    whole = ev.materialise(args[place])
+    re, im = (ev.call_object(obj, [*args[:place], part, *args[place + 1 :]], kwargs, node) for part in _parts(ev, whole, node))
+    return ev.binary("+", re, ev.binary("*", im, complex_arithmetic.literal(1j), node), node)
+
+
 def _solve(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.linalg.solve` and `inv`: of real matrices of twice the size."""
+    wholes = [_whole(ev, arg, node) for arg in args]
+    if any(rank_of(arg.re if isinstance(arg, Complex) else arg) > 2 for arg in wholes):  # type: ignore[arg-type]
+        stacks = complex_linalg.solve if len(args) == 2 else complex_linalg.inv
+        made: Value = ev.inline_library(stacks, wholes, kwargs, node)
+        return made
     parts = [part for arg in args for part in _parts(ev, arg, node)]
     function = linalg.complex_solve if len(args) == 2 else linalg.complex_inv
     re, im = ev.inline_library(function, parts, {}).items
