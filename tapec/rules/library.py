@@ -170,8 +170,12 @@ STATIC = frozenset(
 
 _REFUSALS = {
     "call np.linalg.eigvals of the companion matrix": "roots",
-    "its views overlap; index the array in a loop": (
-        "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
+    "its views overlap; call np.lib.stride_tricks.sliding_window_view": "lib.stride_tricks.as_strided",
+    "whether its result is complex depends on the numbers; call NumPy's own, of `x + 0j` for complex results": (
+        "emath.sqrt emath.log emath.log2 emath.logn emath.log10 emath.power emath.arccos emath.arcsin emath.arctanh"
+    ),
+    "it makes a generator of random numbers; draw outside, and pass the numbers, or call np.random.normal and its kin": (
+        "random.default_rng random.Generator random.RandomState random.SeedSequence random.PCG64"
     ),
     "it reads memory that no array owns": "frombuffer from_dlpack",
     "it reads or writes text or files": (
@@ -198,6 +202,15 @@ REFUSED: Mapping[str, str] = MappingProxyType(
     {f"np.{name}": reason for reason, names in _REFUSALS.items() for name in names.split()}
 )
 
+_WHY = {id(numpy_object(name.removeprefix("np."))): reason for name, reason in REFUSED.items()}
+_WHY.pop(id(None), None)
+
+
+def refusal(obj: Any) -> str | None:
+    """Why a function is not supported; None for those of which no more is known than that."""
+    return _WHY.get(id(obj))
+
+
 __all__ = [
     "DRAWS",
     "FORMS",
@@ -213,5 +226,6 @@ __all__ = [
     "STATIC",
     "Primitive",
     "numpy_object",
+    "refusal",
     "stop_gradient",
 ]

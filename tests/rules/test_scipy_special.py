@@ -308,7 +308,11 @@ MORE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]], tuple[int, ..
     "chndtrinc": (lambda x, v, p: inverse(lambda c: chndtr(x, v, c), 0.5, 4.0)(p), [(4.0, 3.0, 0.4)], (0, 2)),
     "ncfdtr": (ncfdtr, [(3.0, 5.0, 1.2, 0.8), (4.0, 3.0, 2.5, 2.0)], (2, 3)),
     "ncfdtri": (lambda m, n, c, p: inverse(lambda x: ncfdtr(m, n, c, x), 0.5, 3.0)(p), [(3.0, 5.0, 1.2, 0.4)], (2, 3)),
-    "ncfdtrinc": (lambda m, n, p, x: inverse(lambda c: ncfdtr(m, n, c, x), 0.5, 4.0)(p), [(3.0, 5.0, 0.4, 1.1)], (2, 3)),
+    "ncfdtrinc": (
+        lambda m, n, p, x: inverse(lambda c: ncfdtr(m, n, c, x), 0.5, 4.0)(p),
+        [(3.0, 5.0, 0.4, 1.1)],
+        (2, 3),
+    ),
     "nrdtrimn": (lambda p, s, x: x - s * mp.sqrt(2) * mp.erfinv(2 * p - 1), [(0.3, 1.5, 0.4)], (0, 1, 2)),
     "nrdtrisd": (lambda m, p, x: (x - m) / (mp.sqrt(2) * mp.erfinv(2 * p - 1)), [(0.3, 0.8, 1.4)], (0, 1, 2)),
     "smirnov": (smirnov, [(5.0, 0.3), (1.0, 0.6)], (1,)),

@@ -72,7 +72,8 @@ from tapec.frontend.structures import dicts, named_tuples
 from tapec.rules import function_name, rule_for
 from tapec.rules.arrays_apply import vectorized
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
+from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, STACKS, STATIC, library_function, refusal
+from tapec.rules.scipy_functions import WITHOUT_EFFECT
 
 # what takes all that a generator expression gives before it does anything else
 _EXHAUST = dict.fromkeys(
@@ -209,6 +210,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         if (found := own(ev, obj, args, kwargs, node)) is not None:
             return found
     if library is not None:
+        kwargs = {key: value for key, value in kwargs.items() if numpy or key not in WITHOUT_EFFECT}
         return call_library(ev, library, args, kwargs, node)
     if dotted in PRIMITIVES:
         params = PRIMITIVES[dotted].params
@@ -251,7 +253,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         return found
     if dotted in STATIC:
         return _known_call(ev, obj, args, kwargs, node)
-    function = undecorated(obj)
+    function = undecorated(obj) if refusal(obj) is None else None
     if function is not None:
         if ev.frame is not None and ev.frame.library and declaration_of(function) is None:
             return call_library(ev, function, args, kwargs)
@@ -280,7 +282,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         UnsupportedFunction,
         f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",
         node,
-        reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
+        reason=refusal(obj) or "it has neither Python source nor a rule",
         hint="write it in Python, wrap it in tapec.custom_gradient, or give it a derivative by tapec.register",
     )
 

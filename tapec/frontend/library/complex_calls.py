@@ -35,6 +35,7 @@ from tapec.rules import (
     complex_numbers,
     linalg,
     linalg_calls,
+    scipy_functions,
     scipy_special_calls,
 )
 from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, library_function
@@ -51,7 +52,7 @@ _LIBRARY: frozenset[Any] = frozenset(
         *(arrays_polynomial.polyval, arrays_polynomial.polyval_falling),
         *(set(arrays_select.FUNCTIONS.values()) - {arrays_select.clip, arrays_select.real}),
         *arrays_fourier.FUNCTIONS.values(),
-        *(scipy_special_calls.wofz, linalg_calls.eig, linalg_calls.eigvals),
+        *(scipy_special_calls.wofz, linalg_calls.eig, linalg_calls.eigvals, scipy_functions.expm),
         *arrays_shape.FUNCTIONS.values(),
         *arrays_split.FUNCTIONS.values(),
     }
@@ -99,7 +100,8 @@ def holds_complex(ev: Evaluator, value: Value) -> bool:
 
 def functions() -> list[Any]:
     """The functions of NumPy that work on complex arrays, beside those that make arrays."""
-    return [*_OWN, *_MOVED, *(obj for obj, function in LIBRARY.items() if function in _LIBRARY)]
+    library = (obj for obj, function in LIBRARY.items() if function in _LIBRARY)
+    return [*_OWN, *_MOVED, *_OF_MATRICES, *_MULTILINEAR, *library]
 
 
 def call(ev: Evaluator, obj: Any, dotted: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
@@ -204,11 +206,11 @@ def _whole(ev: Evaluator, value: Value, node: Any) -> Value:
 
 def _multilinear(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """A function of the parts of its first operand that is complex, and so on."""
-    place = next((k for k, arg in enumerate(args) if is_complex(arg)), None)
-    if place is None or kwargs.get("out") is not None:
-        _refuse(ev, obj.__name__, node)
-    whole = ev.materialise(args[place])
-    re, im = (ev.call_object(obj, [*args[:place], part, *args[place + 1 :]], kwargs, node) for part in _parts(ev, whole, node))
+    places = [k for k, arg in enumerate(args) if is_complex(arg)]
+    if not places or kwargs.get("out") is not None:
+        _refuse(ev, f"np.{obj.__name__}", node)
+    first, parts = places[0], _parts(ev, args[places[0]], node)
+    re, im = (ev.call_object(obj, [*args[:first], part, *args[first + 1 :]], kwargs, node) for part in parts)
     return ev.binary("+", re, ev.binary("*", im, complex_arithmetic.literal(1j), node), node)
 
 
