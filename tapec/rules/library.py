@@ -174,7 +174,7 @@ _REFUSALS = {
     "whether its result is complex depends on the numbers; call NumPy's own, of `x + 0j` for complex results": (
         "emath.sqrt emath.log emath.log2 emath.logn emath.log10 emath.power emath.arccos emath.arcsin emath.arctanh"
     ),
-    "it makes a generator of random numbers; draw outside, and pass the numbers, or call np.random.normal and its kin": (
+    "it makes a generator of random numbers; pass what it draws, or call np.random.normal and its kin": (
         "random.default_rng random.Generator random.RandomState random.SeedSequence random.PCG64"
     ),
     "it reads memory that no array owns": "frombuffer from_dlpack",

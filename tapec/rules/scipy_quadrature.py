@@ -66,7 +66,7 @@ def _mesh(function, args, a, b, absolute, relative):
                 break
             if count == _MOST:
                 raise ValueError("scipy.integrate.quad does not converge: split the interval at singularities")
-            again = np.argmax(errors[:count])
+            again = int(np.argmax(errors[:count]))
             lows[count], highs[count] = 0.5 * (lows[again] + highs[again]), highs[again]
             highs[again] = lows[count]
             count += 1

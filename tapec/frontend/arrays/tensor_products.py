@@ -109,7 +109,8 @@ def _subscripts(ev: Evaluator, text: str, arrays: list[Sym], node: Any) -> tuple
 def _broadcast(ev: Evaluator, arrays: list[Sym], inputs: list[str], node: Any) -> tuple[list[Sym], list[str]]:
     """Without the axes that are known to have one element where the same subscript has others in another array."""
     pairs = list(zip(arrays, inputs, strict=True))
-    single = {(n, k) for n, (array, one) in enumerate(pairs) for k in range(len(one)) if dim(ev, array, k).constant == 1}
+    places = [(n, k) for n, one in enumerate(inputs) for k in range(len(one))]
+    single = {(n, k) for n, k in places if dim(ev, arrays[n], k).constant == 1}
     longer = {letter for n, one in enumerate(inputs) for k, letter in enumerate(one) if (n, k) not in single}
     made = []
     for n, (array, one) in enumerate(pairs):
