@@ -43,6 +43,7 @@ from tapec.rules import (
     linalg_calls,
     scalars,
     scipy_functions,
+    scipy_special_inert,
 )
 from tapec.rules.arrays_common import stop_gradient
 from tapec.rules.linalg import PRIMITIVES, Primitive
@@ -160,13 +161,14 @@ DRAWS = frozenset(name for name in INERT if name.startswith("np.random."))
 _LOWERED = (
     "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray asfortranarray"
     " copy reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex ndenumerate dtype"
+    " lib.stride_tricks.sliding_window_view"
 )
 
 FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())
 
 STATIC = frozenset(
     {"builtins.ord", "np.finfo", "np.iinfo", "np.dtype", "np.result_type", "np.promote_types", "np.issubdtype"}
-)
+) | frozenset(scipy_special_inert.TABLES)
 
 _REFUSALS = {
     "call np.linalg.eigvals of the companion matrix": "roots",
@@ -204,10 +206,14 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 
 _WHY = {id(numpy_object(name.removeprefix("np."))): reason for name, reason in REFUSED.items()}
 _WHY.pop(id(None), None)
+_SPECIAL = {name: why for why, names in scipy_special_inert.REFUSALS.items() for name in names.split()}
 
 
 def refusal(obj: Any) -> str | None:
     """Why a function is not supported; None for those of which no more is known than that."""
+    name = getattr(obj, "__name__", "")
+    if name in _SPECIAL and getattr(sys.modules.get("scipy.special"), name, None) is obj:
+        return _SPECIAL[name]
     return _WHY.get(id(obj))
 
 

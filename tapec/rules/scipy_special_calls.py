@@ -147,6 +147,11 @@ def pbwa(a, x):
     return tapec_runtime.scipy_special.pbwa_0(a, x), tapec_runtime.scipy_special.pbwa_1(a, x)
 
 
+def assoc_laguerre(x, n, k=0.0):
+    """Generalised Laguerre polynomial."""
+    return tapec_runtime.scipy_special.eval_genlaguerre(n, k, _number(x))
+
+
 def legendre_p(n, z, *, diff_n=0):
     """Legendre polynomial of a whole degree."""
     if diff_n != 0:
@@ -341,7 +346,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         function.__name__: function
         for function in (
-            *(airy, airye, comb, diric, ellipj, factorial, fresnel, gammasgn, h1vp, h2vp, hankel1, hankel1e, hankel2),
+            *(airy, airye, assoc_laguerre, comb, diric, ellipj, factorial, fresnel, gammasgn, h1vp, h2vp, hankel1),
+            *(hankel1e, hankel2),
             *(hankel2e, it2i0k0, it2j0y0, itairy, iti0k0, itj0y0, ivp, jvp, kelvin, kvp, lambertw, legendre_p, pbdv),
             *(pbvv, pbwa, perm, radian, shichi, sici, softplus, sph_harm_y, sph_legendre_p, spherical_in),
             *(spherical_jn, spherical_kn, spherical_yn, wofz, yvp, zeta),

@@ -19,6 +19,7 @@ from tapec.frontend.arrays.copies_of_views import COPIES, copy_of_view
 from tapec.frontend.calls import numba_calls, numba_vectorize
 from tapec.frontend.calls.cached_functions import call_cached, is_cached, refuse_dispatching
 from tapec.frontend.calls.inlining import call_closure, call_function, plain
+from tapec.frontend.calls.package_sources import public, read
 from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
@@ -251,13 +252,13 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         return call_cached(ev, obj, args, kwargs, node)
     if (found := numba_calls.call(ev, obj, args, kwargs, node)) is not None:
         return found
-    if dotted in STATIC:
+    if dotted in STATIC or public(dotted) in STATIC:
         return _known_call(ev, obj, args, kwargs, node)
     function = undecorated(obj) if refusal(obj) is None else None
     if function is not None:
         if ev.frame is not None and ev.frame.library and declaration_of(function) is None:
             return call_library(ev, function, args, kwargs)
-        return call_function(ev, function, args, kwargs, node)
+        return read(ev, dotted, function, args, kwargs, node)
     if isinstance(obj, np.vectorize):
         return _vectorize(ev, obj, args, kwargs, node)
     under = numba_vectorize.function_of(obj)
@@ -321,13 +322,16 @@ def _written(node: Any) -> str:
 
 def _known_call(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """A function of known objects, such as `np.finfo(x.dtype)`: called now."""
-    values = [*args, *kwargs.values()]
-    if not all(isinstance(value, Static) for value in values):
+
+    def known(value: Value) -> Any:
+        if isinstance(value, Static):
+            return value.obj
+        if isinstance(value, Sym) and value.constant is not None:
+            return value.constant
         message = f"`{dotted_name(obj)}` needs arguments that are known when the function is compiled"
         ev.fail(UnsupportedFunction, message, node)
-    known = [value.obj for value in args if isinstance(value, Static)]
-    named = {key: value.obj for key, value in kwargs.items() if isinstance(value, Static)}
-    return wrap(ev, obj(*known, **named), node)
+
+    return wrap(ev, obj(*map(known, args), **{key: known(value) for key, value in kwargs.items()}), node)
 
 
 def _lookup(table: Any, obj: Any) -> Any:
