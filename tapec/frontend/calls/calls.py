@@ -19,6 +19,7 @@ from tapec.frontend.arrays.copies_of_views import COPIES, copy_of_view
 from tapec.frontend.calls import numba_calls, numba_vectorize
 from tapec.frontend.calls.cached_functions import call_cached, is_cached, refuse_dispatching
 from tapec.frontend.calls.inlining import call_closure, call_function, plain
+from tapec.frontend.calls.package_sources import public, read
 from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
@@ -72,7 +73,8 @@ from tapec.frontend.structures import dicts, jitclasses, made_objects, named_tup
 from tapec.rules import function_name, rule_for
 from tapec.rules.arrays_apply import vectorized
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
+from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, STACKS, STATIC, library_function, refusal
+from tapec.rules.scipy_functions import WITHOUT_EFFECT
 
 # what takes all that a generator expression gives before it does anything else
 _EXHAUST = dict.fromkeys(
@@ -213,6 +215,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         if (found := own(ev, obj, args, kwargs, node)) is not None:
             return found
     if library is not None:
+        kwargs = {key: value for key, value in kwargs.items() if numpy or key not in WITHOUT_EFFECT}
         return call_library(ev, library, args, kwargs, node)
     if dotted in PRIMITIVES:
         params = PRIMITIVES[dotted].params
@@ -253,13 +256,13 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         return call_cached(ev, obj, args, kwargs, node)
     if (found := numba_calls.call(ev, obj, args, kwargs, node)) is not None:
         return found
-    if dotted in STATIC:
+    if dotted in STATIC or public(dotted) in STATIC:
         return _known_call(ev, obj, args, kwargs, node)
-    function = undecorated(obj)
+    function = undecorated(obj) if refusal(obj) is None else None
     if function is not None:
         if ev.frame is not None and ev.frame.library and declaration_of(function) is None:
             return call_library(ev, function, args, kwargs)
-        return call_function(ev, function, args, kwargs, node)
+        return read(ev, dotted, function, args, kwargs, node)
     if isinstance(obj, np.vectorize):
         return _vectorize(ev, obj, args, kwargs, node)
     under = numba_vectorize.function_of(obj)
@@ -284,7 +287,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         UnsupportedFunction,
         f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",
         node,
-        reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
+        reason=refusal(obj) or "it has neither Python source nor a rule",
         hint="write it in Python, wrap it in tapec.custom_gradient, or give it a derivative by tapec.register",
     )
 
@@ -323,13 +326,16 @@ def _written(node: Any) -> str:
 
 def _known_call(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """A function of known objects, such as `np.finfo(x.dtype)`: called now."""
-    values = [*args, *kwargs.values()]
-    if not all(isinstance(value, Static) for value in values):
+
+    def known(value: Value) -> Any:
+        if isinstance(value, Static):
+            return value.obj
+        if isinstance(value, Sym) and value.constant is not None:
+            return value.constant
         message = f"`{dotted_name(obj)}` needs arguments that are known when the function is compiled"
         ev.fail(UnsupportedFunction, message, node)
-    known = [value.obj for value in args if isinstance(value, Static)]
-    named = {key: value.obj for key, value in kwargs.items() if isinstance(value, Static)}
-    return wrap(ev, obj(*known, **named), node)
+
+    return wrap(ev, obj(*map(known, args), **{key: known(value) for key, value in kwargs.items()}), node)
 
 
 def _lookup(table: Any, obj: Any) -> Any:

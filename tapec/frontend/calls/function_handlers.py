@@ -61,6 +61,7 @@ from tapec.frontend.iteration import collections_and_sets, coroutines, iterables
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.library import argument_checks, complex_calls, math_calls, pattern_tests
 from tapec.frontend.library.builtin_functions import (
+    callable_,
     divmod_,
     enumerate_,
     len_,
@@ -199,6 +200,7 @@ SPECIAL: dict[Any, Any] = {
     np.ndenumerate: ndenumerate,
     np.dtype: dtype_attribute,
     len: len_,
+    callable: callable_,
     str: str_,
     repr: repr_,
     format: format_,

@@ -14,10 +14,13 @@ from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     NONE,
     Dct,
+    Func,
     Items,
     Iteration,
     Lazy,
     Lst,
+    Method,
+    Partial,
     Static,
     Sym,
     Tup,
@@ -41,6 +44,13 @@ from tapec.frontend.structures import named_tuples
 
 def len_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return iterables.len_(ev, args[0], node)
+
+
+def callable_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`callable(obj)`."""
+    obj = args[0]
+    known = callable(obj.obj) if isinstance(obj, Static) else isinstance(obj, Func | Method | Partial)
+    return number(known)
 
 
 def range_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any, parallel: bool = False) -> Value:
