@@ -18,7 +18,7 @@ from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
 from tapec.frontend.source.function_source import parameters
 from tapec.on_demand import CALLS, load
-from tapec.options import DEFAULT, WITH_AUX, Keywords, Options, chosen, no_aux, of_order
+from tapec.options import DEFAULT, FILE_LEVEL, WITH_AUX, Keywords, Options, chosen, no_aux, of_order
 from tapec.plain_functions import plain_function
 
 if TYPE_CHECKING:
@@ -265,7 +265,8 @@ def emit(
                "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns, several
                colours at once (see docs/sparsity.md); "taylor" is that of `taylor_fun`
     order      of "taylor": the highest power
-    options    as for `grad`
+    options    as for `grad`, but that opt_level is 1 by default: source to read and keep, in the order of `f`.
+               opt_level=2 gives what `grad` and the others run
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)
 
@@ -278,6 +279,7 @@ def emit(
     if mode not in get_args(Emitted):
         raise UsageError(f"mode must be one of {', '.join(map(repr, get_args(Emitted)))}, not {mode!r}")
     kind = "value_and_grad" if mode == "grad" and value else mode
+    options.setdefault("opt_level", FILE_LEVEL)
     made = [generate(f, wrt, signature, part, order=order, **options) for part in PARTS.get(kind, (kind,))]
     return joined_text(tuple(program for _, program in made), title_of(made[0][0]))
 

@@ -11,6 +11,8 @@ from typing import Any, Literal, TypedDict
 from tapec.errors import UnknownKeyword, UsageError
 
 LEVELS = (0, 1, 2)
+# the level of source that people read and keep: design note 0023 says why
+FILE_LEVEL: Literal[1] = 1
 MATH = ("fast", "libm")
 # the kinds of derivatives of which a function may return something beside what is differentiated
 WITH_AUX = ("grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "hvp")

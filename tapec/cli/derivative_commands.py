@@ -10,13 +10,13 @@ import click
 from tapec.cli.shared_options import (
     WrongInput,
     compiler_flags,
-    compiler_options,
     deliver,
     guarded,
     in_order,
     is_current,
     portable,
     progress,
+    source_options,
     spoken_command,
     target_options,
 )
@@ -51,7 +51,7 @@ _output_options = in_order(
     default=True,
     help="Return (value, gradient), which is the default, or the gradient alone.",
 )
-@compiler_options
+@source_options
 @guarded
 def grad(value: bool, **asked: Any) -> None:
     """Print the source of the gradient of TARGET.
@@ -109,7 +109,7 @@ def _further(kind: str, what: str, taken: str) -> click.Command:
 
     command.__doc__ = f"Print the source of {what}.\n\n{taken}"
     example = f'tapec {name} chain.py:energy --wrt u --sig "f8[::1], f8[::1]" -o energy_{kind}.py'
-    decorated = target_options(_output_options(compiler_options(guarded(command))))
+    decorated = target_options(_output_options(source_options(guarded(command))))
     made = click.command(name, short_help=f"Print {what}.", epilog=f"\b\nExample:\n  {example}\n")
     return made(decorated)
 
@@ -127,7 +127,7 @@ further = [_further(kind, *words) for kind, words in _FURTHER.items()]
 @target_options
 @_output_options
 @click.option("--order", type=click.IntRange(min=1), required=True, help="The highest power of the expansion.")
-@compiler_options
+@source_options
 @guarded
 def taylor(**asked: Any) -> None:
     """Print the source of the Taylor coefficients of TARGET along a line.
@@ -156,6 +156,7 @@ def _emit(
     from tapec.backend.file_header import header
     from tapec.backend.module import joined_text, title_of
     from tapec.loading import load
+    from tapec.options import FILE_LEVEL
 
     function = load(target)
     with progress(f"differentiating {target}") as listener:
@@ -165,7 +166,7 @@ def _emit(
         ]
     types = ("--sig", sig, None), ("--args", args, None)
     given = [("--wrt", wrt, "0"), ("--order", order, 0), *types, ("--gradient-only", kind == "grad", False)]
-    said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
+    said = spoken_command(command, portable(target), [*given, *compiler_flags(options, FILE_LEVEL)])
     programs = tuple(program for _, program in made)
     whole = header(said, programs[0].lowered) + joined_text(programs, title_of(made[0][0]))
     if output is None or not check:

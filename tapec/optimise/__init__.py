@@ -101,6 +101,8 @@ def program_versions(
     alone    whether each becomes a function by itself
     """
     found = _without_broadcasting(function, constants, lowered, alone)
+    if found is not None and alone and not fast:
+        found = _with_later_extents(found, function, constants)
     if found is not None and is_heard():
         remark_version(found.special[0])
     if not fast:
@@ -145,6 +147,19 @@ def _without_broadcasting(
     (version,) = found.special
     alike = _unheard((*first, partial(fold_slices, equal=version.equal)), version.program, constants)
     return replace(found, special=(replace(version, program=alike),))
+
+
+def _with_later_extents(found: Versions, function: Function, constants: frozenset[str]) -> Versions:
+    """The versions, of which the first takes operands to be alike whose extents are known since others are alike."""
+    (version,) = found.special
+    while may_broadcast(version.program) and (more := broadcast_versions(version.program, alone=True)) is not None:
+        (later,) = more.special
+        equal = (*version.equal, *later.equal)
+        passes: tuple[Pass, ...] = (*CLEAN, fold_slice_extents, *CLEAN, partial(fold_slices, equal=equal))
+        version = Version(_unheard(passes, later.program, constants), equal)
+        # what is not for it may differ in any of them
+        found = Versions((version,), function)
+    return found
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
