@@ -47,7 +47,13 @@ from tapec.optimise.passes import (
     SPEED,
     VECTORS,
 )
-from tapec.optimise.shapes.broadcast_versions import broadcast_versions, may_broadcast, remark_version, with_equal
+from tapec.optimise.shapes.broadcast_versions import (
+    broadcast_versions,
+    may_broadcast,
+    remark_version,
+    with_equal,
+    with_extents_of_products,
+)
 from tapec.optimise.shapes.lookup_versions import lookup_versions
 from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.optimise.shapes.versions import Equal, Version, Versions, alone, either
@@ -154,12 +160,16 @@ def _with_later_extents(found: Versions, function: Function, constants: frozense
     (version,) = found.special
     while may_broadcast(version.program) and (more := broadcast_versions(version.program, alone=True)) is not None:
         (later,) = more.special
-        equal = (*version.equal, *later.equal)
-        passes: tuple[Pass, ...] = (*CLEAN, fold_slice_extents, *CLEAN, partial(fold_slices, equal=equal))
-        version = Version(_unheard(passes, later.program, constants), equal)
-        # what is not for it may differ in any of them
-        found = Versions((version,), function)
-    return found
+        version = _folded(Version(later.program, (*version.equal, *later.equal)), constants)
+    version = _folded(with_extents_of_products(version), constants)
+    # what is not for it may differ in any of them
+    return found if version.equal == found.special[0].equal else Versions((version,), function)
+
+
+def _folded(version: Version, constants: frozenset[str]) -> Version:
+    """The version without slices that are whole arrays where what it asks for is equal."""
+    passes: tuple[Pass, ...] = (*CLEAN, fold_slice_extents, *CLEAN, partial(fold_slices, equal=version.equal))
+    return replace(version, program=_unheard(passes, version.program, constants))
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:

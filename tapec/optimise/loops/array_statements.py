@@ -20,6 +20,7 @@ from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.array_axes import IndexSum
 from tapec.optimise import costs
 from tapec.optimise.loops.nest_values import DTYPES, Axis, Nest, NestValues, NotWhole, Value
+from tapec.optimise.simplify.variable_names import under_names
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -30,6 +31,7 @@ from tapec.syntax.core import (
     Name,
     Note,
     Op,
+    Push,
     Stmt,
     Store,
     map_blocks,
@@ -56,25 +58,66 @@ class _Statements(NestValues):
         out: list[Stmt | None] = []
         # fresh arrays, and zeros that sums start with, which nothing has mentioned since
         waiting: dict[str, int] = {}
+        # where those arrays are put on lists
+        pushed: dict[str, int] = {}
         for stmt in block:
             if isinstance(stmt, For) and not _is_users(stmt) and (found := self.whole(stmt, waiting, out)) is not None:
+                out += found.out
                 for name in found.dropped:
                     out[waiting.pop(name)] = None
-                out += found.out
+                    if (place := pushed.pop(name, None)) is not None:
+                        out.append(out[place])
+                        out[place] = None
             else:
                 out.append(map_blocks(stmt, self.block))
-            if isinstance(stmt, Assign) and _may_go(stmt.value):
-                waiting[stmt.target] = len(out) - 1
-            else:
-                for inner in walk((stmt,)):
-                    for name in (*reads(inner), *writes(inner)):
-                        waiting.pop(name, None)
-        return tuple(stmt for stmt in out if stmt is not None)
+            match stmt:
+                case Assign(target=target, value=value) if _may_go(value):
+                    waiting[target] = len(out) - 1
+                case Push(stack=stack, value=Name(id=name)) if name in waiting and name not in pushed:
+                    waiting = {one: k for one, k in waiting.items() if not self.lies_on(one, pushed, out, {stack})}
+                    pushed[name] = len(out) - 1
+                case _:
+                    mentioned = {name for one in walk((stmt,)) for name in (*reads(one), *writes(one))}
+                    waiting = {
+                        one: k
+                        for one, k in waiting.items()
+                        if one not in mentioned and not self.lies_on(one, pushed, out, mentioned)
+                    }
+        return self.without_copies([stmt for stmt in out if stmt is not None])
+
+    def lies_on(self, array: str, pushed: dict[str, int], out: list[Stmt | None], lists: set[str]) -> bool:
+        """Whether an array has been put on one of some lists."""
+        match out[pushed[array]] if array in pushed else None:
+            case Push(stack=stack):
+                return stack in lists
+        return False
+
+    def without_copies(self, block: list[Stmt]) -> Block:
+        """A block that reads an array in place of a copy of it, where nobody changes either from then on."""
+        done: list[Stmt] = []
+        while block:
+            stmt, *block = block
+            match stmt:
+                case Assign(target=target, value=Op(fn="copy", args=(Name(id=source),))) if (
+                    self.is_alone(target) and self.is_alone(source) and _only_read((target, source), block)
+                ):
+                    block = list(under_names(tuple(block), {target: source}))
+                case _:
+                    done.append(stmt)
+        return tuple(done)
+
+    def is_alone(self, array: str) -> bool:
+        """Whether an array is set once, and has memory that no other name stands for."""
+        return self.extents.sets[array] <= 1 and self.axes.memory(array) == {array} and not self.is_shared(array)
+
+    def is_shared(self, array: str) -> bool:
+        return any(array in self.axes.memory(other) for other in self.types if other != array)
 
     def whole(self, loop: For, waiting: dict[str, int], before: list[Stmt | None]) -> Nest | None:
         """A nest as statements over whole arrays, if it has such a form."""
         every = [stmt.array for stmt in walk(loop.body) if isinstance(stmt, Store)]
-        memory = frozenset[str]().union(*map(self.axes.memory, every))
+        # other names do not stand for memory that has been made just before
+        memory = frozenset[str]().union(*(self.axes.memory(array) for array in every if array not in waiting))
         alone = {array for array in every if sum(self.may_share(array, one) for one in every) == 1}
         loop = replace(loop, body=self.adding(loop.body, alone))
         self.nest = nest = Nest(memory, Counter(every), waiting, [])
@@ -293,6 +336,19 @@ def _is_users(loop: For) -> bool:
 def _may_go(value: Expr) -> bool:
     """Whether a value may give way to what takes its place."""
     return value == Const(0.0) or (isinstance(value, Op) and value.fn in ALLOCATIONS)
+
+
+def _only_read(arrays: tuple[str, str], block: list[Stmt]) -> bool:
+    """Whether a block reads the elements of arrays, and gives them no other name."""
+    for stmt in walk(block):
+        match stmt:
+            case Assign(value=Op(fn=fn)) if fn != "view":
+                pass
+            case Store(array=array) if array not in arrays:
+                pass
+            case _ if any(name in arrays for name in (*reads(stmt), *writes(stmt))):
+                return False
+    return True
 
 
 def _is_harmless(expr: Expr) -> bool:

@@ -52,7 +52,7 @@ class Nest:
     """What is known inside a nest.
 
     values   what stands for the names of iterations
-    stored   the memory that the nest stores into
+    stored   the memory that the nest stores into and that a name that it reads may stand for
     stores   how many statements store into an array
     covered  the axes of arrays that are read or stored
     formed   the axes of the values that get names
@@ -211,7 +211,7 @@ class NestValues:
             if len(order) != 2:
                 raise NotWhole
             found = Op("transpose", (found,))
-        if not self.axes.memory(array).isdisjoint(nest.stored):
+        if array in nest.stores or not self.axes.memory(array).isdisjoint(nest.stored):
             return Value(Op("copy", (found,)), axes, True)
         return Value(found, axes)
 
