@@ -72,6 +72,7 @@ from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.optimise.shapes.unit_stride_versions import with_unit_strides
 from tapec.optimise.simplify.allocation_sinking import sink_allocations
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
+from tapec.optimise.simplify.conditional_values import choose_values
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.renest import renest
 from tapec.optimise.simplify.straighten import straighten_branches
@@ -256,5 +257,6 @@ IN_STATEMENTS: tuple[Pass, ...] = (
     drop_dead_lists,
     drop_dead_code,
     *READABLE[2:],
+    choose_values,
 )
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

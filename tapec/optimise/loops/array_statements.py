@@ -19,7 +19,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.array_axes import IndexSum
 from tapec.optimise import costs
-from tapec.optimise.loops.nest_values import DTYPES, Axis, Nest, NestValues, NotWhole, Value
+from tapec.optimise.loops.nest_values import ALL, DTYPES, Axis, Nest, NestValues, NotWhole, Value
 from tapec.optimise.simplify.variable_names import under_names
 from tapec.syntax.core import (
     Assign,
@@ -83,7 +83,7 @@ class _Statements(NestValues):
                         for one, k in waiting.items()
                         if one not in mentioned and not self.lies_on(one, pushed, out, mentioned)
                     }
-        return self.without_copies([stmt for stmt in out if stmt is not None])
+        return self.without_copies(self.without_views([stmt for stmt in out if stmt is not None]))
 
     def lies_on(self, array: str, pushed: dict[str, int], out: list[Stmt | None], lists: set[str]) -> bool:
         """Whether an array has been put on one of some lists."""
@@ -91,6 +91,25 @@ class _Statements(NestValues):
             case Push(stack=stack):
                 return stack in lists
         return False
+
+    def without_views(self, block: list[Stmt]) -> list[Stmt]:
+        """A block that stores into a part of an array in place of a view of it that nothing else mentions."""
+        out: list[Stmt] = []
+        for stmt in block:
+            match out[-1] if out else None, stmt:
+                case (
+                    Assign(target=view, value=Op(fn="view", args=(Name(id=array), *subs))),
+                    Store(array=part, index=index),
+                ) if (
+                    view == part
+                    and self.reads[view] == 1
+                    and set(index) == {ALL}
+                    and all(map(self.extents.extents.is_number, subs))
+                ):
+                    out[-1] = replace(stmt, array=array, index=(*subs, *index))  # type: ignore[arg-type]
+                case _:
+                    out.append(stmt)
+        return out
 
     def without_copies(self, block: list[Stmt]) -> Block:
         """A block that reads an array in place of a copy of it, where nobody changes either from then on."""
@@ -111,6 +130,7 @@ class _Statements(NestValues):
         return self.extents.sets[array] <= 1 and self.axes.memory(array) == {array} and not self.is_shared(array)
 
     def is_shared(self, array: str) -> bool:
+        """Whether another name stands for an array's memory."""
         return any(array in self.axes.memory(other) for other in self.types if other != array)
 
     def whole(self, loop: For, waiting: dict[str, int], before: list[Stmt | None]) -> Nest | None:

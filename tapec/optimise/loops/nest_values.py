@@ -16,7 +16,7 @@ from tapec.optimise.simplify.renest import elementwise
 from tapec.syntax.core import Const, Expr, Function, Name, Op, Stmt, reads, walk, writes
 from tapec.syntax.types import Array, Scalar, Type
 
-_ALL = Op("slice", (Const(None), Const(None), Const(None)))
+ALL = Op("slice", (Const(None), Const(None), Const(None)))
 _NONE = Const(None)
 _LOGIC = {"and": "np.logical_and", "or": "np.logical_or", "not": "np.logical_not"}
 DTYPES = ("float64", "bool")
@@ -147,7 +147,7 @@ class NestValues:
             first = low == IndexSum()
             last = self.extents.ends(array, axis, high)
             if first and last:
-                found.append(_ALL)
+                found.append(ALL)
             else:
                 bounds = (_NONE if first else self.expression(low), _NONE if last else self.expression(high), _NONE)
                 found.append(Op("slice", bounds))
@@ -242,7 +242,7 @@ class NestValues:
         if not own or own == axes[len(axes) - len(own) :]:
             return value
         first = axes.index(own[0])
-        subs = [_ALL if number in own else _NONE for number in axes[first:]]
+        subs = [ALL if number in own else _NONE for number in axes[first:]]
         return replace(value, expr=Op("view", (value.expr, *subs)), fresh=False)
 
     def summed(self, value: Value, number: int) -> Value:
