@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 from tapec.errors import UnknownKeyword, UsageError
 
 LEVELS = (0, 1, 2)
-# the level of source that people read and keep: design note 0023 says why
+# the level of source that people read and keep: docs/design/0003-speed.md says why
 FILE_LEVEL: Literal[1] = 1
 MATH = ("fast", "libm")
 # the kinds of derivatives of which a function may return something beside what is differentiated

@@ -35,6 +35,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
+    names_in,
     reads,
     walk,
     writes,
@@ -94,22 +95,26 @@ class _Statements(NestValues):
 
     def without_views(self, block: list[Stmt]) -> list[Stmt]:
         """A block that stores into a part of an array in place of a view of it that nothing else mentions."""
+        views: dict[str, Stmt] = {}
         out: list[Stmt] = []
         for stmt in block:
-            match out[-1] if out else None, stmt:
-                case (
-                    Assign(target=view, value=Op(fn="view", args=(Name(id=array), *subs))),
-                    Store(array=part, index=index),
-                ) if (
-                    view == part
-                    and self.reads[view] == 1
-                    and set(index) == {ALL}
-                    and all(map(self.extents.extents.is_number, subs))
-                ):
-                    out[-1] = replace(stmt, array=array, index=(*subs, *index))  # type: ignore[arg-type]
-                case _:
-                    out.append(stmt)
+            match stmt:
+                case Assign(target=view, value=Op(fn="view", args=args)) if self.is_part(view, args):
+                    views[view] = stmt
+                case Store(array=view, index=index) if view in views and set(index) == {ALL}:
+                    made = views[view]
+                    assert isinstance(made, Assign) and isinstance(made.value, Op)
+                    (array, *subs) = made.value.args
+                    out = [one for one in out if one is not made]
+                    stmt = replace(stmt, array=array.id, index=(*subs, *index))  # type: ignore[union-attr,arg-type]
+            out.append(stmt)
         return out
+
+    def is_part(self, view: str, args: tuple[Expr, ...]) -> bool:
+        """Whether a view that is mentioned once, by numbers, can be taken there."""
+        names = [name for arg in args for name in names_in(arg)]
+        once = self.reads[view] == 1 and all(self.extents.sets[name] <= 1 for name in (view, *names))
+        return once and all(map(self.extents.extents.is_number, args[1:]))
 
     def without_copies(self, block: list[Stmt]) -> Block:
         """A block that reads an array in place of a copy of it, where nobody changes either from then on."""

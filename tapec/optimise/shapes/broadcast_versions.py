@@ -43,6 +43,7 @@ from tapec.syntax.core import (
     Name,
     Op,
     Stmt,
+    blocks,
     map_blocks,
     walk,
     writes,
@@ -75,15 +76,16 @@ def broadcast_versions(function: Function, alone: bool = False) -> Versions | No
 
 
 def with_extents_of_products(version: Version) -> Version:
-    """The version that asks at its start for what products of matrices need, as far as parameters decide that.
+    """The version that asks at its start for what products in loops and branches need, as far as parameters decide that.
 
-    Where one does not fit, the general version raises the product's own error, if it comes to it.
+    Where one does not fit, the general version raises the product's own error, if it comes to it.  Of other products
+    it is known without a question that they have been made.
     """
     function = version.program
     worker = _Operands(function)
     worker.known = {extent: formula for formula, extent in version.equal}
     extents = EqualExtents(function.types, facts(function).scopes)
-    for stmt in walk(function.body):
+    for stmt in walk(inner for one in function.body for block in blocks(one) for inner in block):
         match stmt:
             case Assign(value=Op(fn="np.dot", args=(Name(id=left), Name(id=right)))):
                 worker.alike((left, extents.rank(left) - 1), (right, 0), extents)
