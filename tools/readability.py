@@ -133,7 +133,9 @@ def _with_callees(function: Any) -> list[ast.FunctionDef]:
     while waiting:
         one = waiting.pop()
         plain = getattr(one, "py_func", one)
-        if not isinstance(plain, types.FunctionType) or plain in found or not plain.__module__.startswith(("tools.", "tests.")):
+        if not isinstance(plain, types.FunctionType) or plain in found:
+            continue
+        if plain.__module__.partition(".")[0] not in ("tools", "tests"):
             continue
         (node,) = ast.parse(textwrap.dedent(inspect.getsource(plain))).body
         # a lambda counts where it stands

@@ -76,7 +76,7 @@ def broadcast_versions(function: Function, alone: bool = False) -> Versions | No
 
 
 def with_extents_of_products(version: Version) -> Version:
-    """The version that asks at its start for what products in loops and branches need, as far as parameters decide that.
+    """The version that asks at its start for what products in loops and branches need, where parameters decide that.
 
     Where one does not fit, the general version raises the product's own error, if it comes to it.  Of other products
     it is known without a question that they have been made.
