@@ -168,7 +168,7 @@ def _is_code(node: ast.AST) -> TypeGuard[ast.stmt]:
 @click.option("--write", type=click.Path(file_okay=False, path_type=Path), help="Write the programs' files here.")
 def main(each: bool, level: int | None, write: Path | None) -> None:
     """Print how the generated source reads."""
-    for kind in ("reverse", "forward"):
+    for kind in ("reverse", "forward", "fastest"):
         click.echo(f"{kind:8} {readability(golden_files(kind))}")
     if write is not None:
         write.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import numpy as np
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_loss_value_and_grad(w, x, y):
     """The value of `logistic_loss` and its gradient with respect to `w`."""
-    if x.shape[0] != y.shape[0] or w.shape[0] != x.shape[1]:
+    if x.shape[0] != y.shape[0]:
         return logistic_loss_value_and_grad_general(w, x, y)
 
     # forward sweep
@@ -40,56 +40,47 @@ def logistic_loss_value_and_grad_general(w, x, y):
     x_w = np.dot(x, w)
     n = y.shape[0]
     x_rows = x.shape[0]
-    test = n != x_rows
-    x_w_bar = np.zeros(x_rows)
-    if test:
-        if n == 1:
-            extent = x_rows
-        else:
-            if x_rows != 1:
-                raise ValueError("operands could not be broadcast together")
-            extent = n
-        if n != extent:
-            if n != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step = 0
-        else:
-            step = 1
-        out = np.empty(extent)
-        for i in range(extent):
-            out[i] = y[i * step]
-        if x_rows != extent:
-            if x_rows != 1:
-                raise ValueError("could not broadcast input array into the shape of the target")
-            step_1 = 0
-        else:
-            step_1 = 1
-        work = np.empty(extent)
-        for i in range(extent):
-            work[i] = x_w[i * step_1]
-        work_bar = np.zeros(extent)
-        work_bar_1 = work_bar
+    if n == 1:
+        extent = x_rows
     else:
-        work = x_w
-        work_bar_1 = x_w_bar
-        out = y
-    out_size = out.shape[0]
-    t_store = np.empty(out_size)
-    work_part = work[:out_size]
-    exponential = np.exp(-(out[:out_size] * work_part))
-    t_store[:out_size] = exponential
+        if x_rows != 1:
+            raise ValueError("operands could not be broadcast together")
+        extent = n
+    if n != extent:
+        if n != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step = 0
+    else:
+        step = 1
+    out = np.empty(extent)
+    for i in range(extent):
+        out[i] = y[i * step]
+    if x_rows != extent:
+        if x_rows != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step_1 = 0
+    else:
+        step_1 = 1
+    out_1 = np.empty(extent)
+    for i in range(extent):
+        out_1[i] = x_w[i * step_1]
+    t_store = np.empty(max(extent, 0))
+    out_part = out_1[:extent]
+    exponential = np.exp(-(out[:extent] * out_part))
+    t_store[:extent] = exponential
+    result = np.sum(np.log(1.0 + exponential)) / extent
 
     # reverse sweep
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    ratio = 1.0 / out_size
-    for i in range(out_size - 1, -1, -1):
+    ratio = 1.0 / extent
+    extent_less_one = extent - 1
+    out_1_bar = np.zeros(extent)
+    for i in range(extent_less_one, -1, -1):
         t_i = t_store[i]
         product = t_i * (ratio / (1.0 + t_i) if ratio != 0.0 else 0.0)
-        work_bar_1[i] -= out[i] * product
-    if test:
-        for i in range(extent - 1, -1, -1):
-            work_bar_i = work_bar[i]
-            work_bar[i] = 0.0
-            x_w_bar[i * step_1] += work_bar_i
+        out_1_bar[i] -= out[i] * product
+    x_w_bar = np.zeros(x_rows)
+    for i in range(extent_less_one, -1, -1):
+        x_w_bar[i * step_1] += out_1_bar[i]
     w_bar = np.dot(x.T, x_w_bar)
-    return np.sum(np.log(1.0 + exponential)) / out_size, (w_bar,)
+    return result, (w_bar,)

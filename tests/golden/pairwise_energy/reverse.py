@@ -34,26 +34,19 @@ def pairwise_energy_value_and_grad(p, cutoff):
     p_bar = np.zeros((p_rows, p_cols))
     # for i in range(p.shape[0]):
     for i in range(p_rows - 1, -1, -1):
-        t_store = np.empty(max(i, 0))
-        for j in range(i):
-            dx = p[i, 0] - p[j, 0]
-            dy = p[i, 1] - p[j, 1]
-            r2 = dx * dx + dy * dy
-            if r2 < cutoff * cutoff:
-                t_store[j] = r2 ** 3
         # for j in range(i):
         for j in range(i - 1, -1, -1):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]
             r2 = dx * dx + dy * dy
             if r2 < cutoff * cutoff:
-                t_j = t_store[j]
                 # s6 = 1.0 / r2**3
-                s6 = 1.0 / t_j
+                power = r2 ** 3
+                s6 = 1.0 / power
                 # energy += 4.0 * s6 * (s6 - 1.0)
                 s6_bar = 4.0 * s6 + 4.0 * (s6 - 1.0)
                 # s6 = 1.0 / r2**3
-                adjoint = -(s6 * s6_bar / t_j) if s6_bar != 0.0 else 0.0
+                adjoint = -(s6 * s6_bar / power) if s6_bar != 0.0 else 0.0
                 r2_bar = 3 * r2 ** 2 * adjoint
             else:
                 r2_bar = 0.0
