@@ -19,7 +19,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.array_axes import IndexSum
 from tapec.optimise import costs
-from tapec.optimise.loops.nest_values import ALL, DTYPES, Axis, Nest, NestValues, NotWhole, Value
+from tapec.optimise.loops.nest_values import ALL, DTYPES, ArrayNest, NestAxis, NestValue, NestValues, NotWhole
 from tapec.optimise.simplify.variable_names import under_names
 from tapec.syntax.core import (
     Assign,
@@ -138,14 +138,14 @@ class _Statements(NestValues):
         """Whether another name stands for an array's memory."""
         return any(array in self.axes.memory(other) for other in self.types if other != array)
 
-    def whole(self, loop: For, waiting: dict[str, int], before: list[Stmt | None]) -> Nest | None:
+    def whole(self, loop: For, waiting: dict[str, int], before: list[Stmt | None]) -> ArrayNest | None:
         """A nest as statements over whole arrays, if it has such a form."""
         every = [stmt.array for stmt in walk(loop.body) if isinstance(stmt, Store)]
         # other names do not stand for memory that has been made just before
         memory = frozenset[str]().union(*(self.axes.memory(array) for array in every if array not in waiting))
         alone = {array for array in every if sum(self.may_share(array, one) for one in every) == 1}
         loop = replace(loop, body=self.adding(loop.body, alone))
-        self.nest = nest = Nest(memory, Counter(every), waiting, [])
+        self.nest = nest = ArrayNest(memory, Counter(every), waiting, [])
         self.before = before
         types = dict(self.fresh.types)
         try:
@@ -195,7 +195,7 @@ class _Statements(NestValues):
         for name in reduced:
             if self.dtype(name) != "float64":
                 raise NotWhole
-            nest.values[name] = Value(Const(0.0))
+            nest.values[name] = NestValue(Const(0.0))
         for stmt in loop.body:
             self.statement(stmt)
         ended = {name: nest.values[name] for name in reduced}
@@ -206,7 +206,7 @@ class _Statements(NestValues):
             start, total = starts[name], self.summed(each, number)
             if start.expr == Name(name) and self.starts_with_zero(name):
                 nest.dropped.add(name)
-                start = Value(Const(0.0))
+                start = NestValue(Const(0.0))
             found = total if start.expr == Const(0.0) else self.operation("+", [start, total], name)
             self.bind(name, found, loop)
 
@@ -215,7 +215,7 @@ class _Statements(NestValues):
         nest = self.nest
         return name in nest.waiting and name not in nest.dropped and not nest.mentions(name)
 
-    def axis(self, loop: For) -> Axis:
+    def axis(self, loop: For) -> NestAxis:
         first, last = self.axes.place(loop.start), self.axes.place(loop.stop)
         if first is None or last is None:
             raise NotWhole
@@ -227,7 +227,7 @@ class _Statements(NestValues):
         count = high.minus(low)
         if count is None or not self.axes.is_extent(count) or not self.axes.is_extent(low):
             raise NotWhole
-        return Axis(loop.var, low, high)
+        return NestAxis(loop.var, low, high)
 
     def statement(self, stmt: Stmt) -> None:
         match stmt:
@@ -251,7 +251,7 @@ class _Statements(NestValues):
             case _:
                 raise NotWhole
 
-    def bind(self, target: str, value: Value, stmt: Stmt) -> None:
+    def bind(self, target: str, value: NestValue, stmt: Stmt) -> None:
         nest = self.nest
         if isinstance(value.expr, Const) or (isinstance(value.expr, Name) and (value.axes or nest.axes)):
             nest.values[target] = value
@@ -270,7 +270,7 @@ class _Statements(NestValues):
         match value.expr:
             case Op(fn="np.sum;axis=", args=(each, _)):
                 nest.sums[name] = each
-        nest.values[target] = Value(Name(name), value.axes, value.fresh)
+        nest.values[target] = NestValue(Name(name), value.axes, value.fresh)
 
     # stores
 
@@ -293,12 +293,12 @@ class _Statements(NestValues):
             else:
                 axis = nest.axes[number]
                 count = self.expression(axis.high.minus(axis.low) or IndexSum())
-                value = self.operation("*", [value, Value(Op("cast.float64", (count,)))], "")
+                value = self.operation("*", [value, NestValue(Op("cast.float64", (count,)))], "")
         turned = value.axes != tuple(number for number in order if number in value.axes)
         if turned:
             if len(value.axes) != 2:
                 raise NotWhole
-            value = Value(Op("transpose", (value.expr,)), value.axes[::-1])
+            value = NestValue(Op("transpose", (value.expr,)), value.axes[::-1])
         value = self.aligned(value, tuple(order))
         if is_whole and not turned and self.replaces(stmt, value, order):
             nest.dropped.add(stmt.array)
@@ -306,7 +306,7 @@ class _Statements(NestValues):
             return
         nest.out.append(replace(stmt, index=where, value=value.expr))  # type: ignore[arg-type]
 
-    def replaces(self, stmt: Store, value: Value, order: list[int]) -> bool:
+    def replaces(self, stmt: Store, value: NestValue, order: list[int]) -> bool:
         """Whether the value becomes the array, in place of one that has just been made."""
         nest = self.nest
         if stmt.array not in nest.waiting or stmt.array in nest.dropped or len(value.axes) != len(order):
@@ -320,7 +320,7 @@ class _Statements(NestValues):
         # the array's type is that of an allocation: rows one after the other
         return _in_rows(value.expr, self.fresh.types)
 
-    def own(self, value: Value, stmt: Store) -> Expr:
+    def own(self, value: NestValue, stmt: Store) -> Expr:
         """The value as an array of its own."""
         nest = self.nest
         match value.expr:

@@ -27,7 +27,7 @@ class NotWhole(Exception):
 
 
 @dataclass(frozen=True)
-class Value:
+class NestValue:
     """A value of each iteration: an expression, and the axes of the nest on which its elements differ, in order.
 
     fresh  whether nothing else has the array that it stands for
@@ -39,7 +39,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Axis:
+class NestAxis:
     """A loop of a nest: its variable, and the bounds of its positions."""
 
     var: str
@@ -48,7 +48,7 @@ class Axis:
 
 
 @dataclass
-class Nest:
+class ArrayNest:
     """What is known inside a nest.
 
     values   what stands for the names of iterations
@@ -67,13 +67,13 @@ class Nest:
     stores: Counter[str]
     waiting: dict[str, int]
     out: list[Stmt | None]
-    axes: list[Axis] = field(default_factory=list)
-    values: dict[str, Value] = field(default_factory=dict)
+    axes: list[NestAxis] = field(default_factory=list)
+    values: dict[str, NestValue] = field(default_factory=dict)
     covered: set[frozenset[int]] = field(default_factory=set)
     formed: set[frozenset[int]] = field(default_factory=set)
     dropped: set[str] = field(default_factory=set)
     handed: set[str] = field(default_factory=set)
-    private: dict[str, tuple[int, tuple[Axis, ...] | None]] = field(default_factory=dict)
+    private: dict[str, tuple[int, tuple[NestAxis, ...] | None]] = field(default_factory=dict)
     sums: dict[str, Expr] = field(default_factory=dict)
 
     def mentions(self, name: str) -> bool:
@@ -90,9 +90,9 @@ class NestValues:
         self.fresh = Fresh(function.types)
         self.extents = KnownExtents(function, self.axes)
         self.reads: Counter[str] = Counter(name for stmt in walk(function.body) for name in reads(stmt))
-        self.nest = Nest(frozenset(), Counter(), {}, [])
+        self.nest = ArrayNest(frozenset(), Counter(), {}, [])
 
-    def private(self, array: str, subs: tuple[Expr, ...]) -> Value:
+    def private(self, array: str, subs: tuple[Expr, ...]) -> NestValue:
         """An element of such an array."""
         nest, (before, filled) = self.nest, self.nest.private[array]
         inner = tuple(nest.axes[before:])
@@ -178,15 +178,15 @@ class NestValues:
             return "float64" if isinstance(atom.value, float) else "bool" if isinstance(atom.value, bool) else ""
         return self.dtype(atom.id) if isinstance(atom, Name) else ""
 
-    def value(self, expr: Expr, target: str = "") -> Value:
+    def value(self, expr: Expr, target: str = "") -> NestValue:
         nest = self.nest
         match expr:
             case Const():
-                return Value(expr)
+                return NestValue(expr)
             case Name(id=name):
                 if any(name == axis.var for axis in nest.axes) or self.position(expr) is not None:
                     raise NotWhole
-                return nest.values.get(name, Value(expr))
+                return nest.values.get(name, NestValue(expr))
             case Op(fn="load", args=(Name(id=array), *subs)):
                 return self.load(array, tuple(subs))
             case Op(fn="stop_gradient" | "known", args=(arg,)):
@@ -194,7 +194,7 @@ class NestValues:
             case Op(fn=fn, args=args):
                 return self.operation(fn, [self.value(arg) for arg in args], target)
 
-    def load(self, array: str, subs: tuple[Expr, ...]) -> Value:
+    def load(self, array: str, subs: tuple[Expr, ...]) -> NestValue:
         nest = self.nest
         if array in nest.private:
             return self.private(array, subs)
@@ -212,31 +212,31 @@ class NestValues:
                 raise NotWhole
             found = Op("transpose", (found,))
         if array in nest.stores or not self.axes.memory(array).isdisjoint(nest.stored):
-            return Value(Op("copy", (found,)), axes, True)
-        return Value(found, axes)
+            return NestValue(Op("copy", (found,)), axes, True)
+        return NestValue(found, axes)
 
-    def operation(self, fn: str, args: list[Value], target: str) -> Value:
+    def operation(self, fn: str, args: list[NestValue], target: str) -> NestValue:
         axes = tuple(sorted(set().union(*(arg.axes for arg in args))))
         if not axes:
-            return Value(Op(fn, tuple(arg.expr for arg in args)))
+            return NestValue(Op(fn, tuple(arg.expr for arg in args)))
         if fn == "+" and args[0].expr == Const(0.0):
             # what a sum starts with
             return args[1]
         texts = tuple(self.aligned(arg, axes).expr for arg in args)
         if fn == "ifelse":
-            return Value(Op("np.where", texts), axes, True)
+            return NestValue(Op("np.where", texts), axes, True)
         if fn == "strong":
             zero = Op("!=", (texts[0], Const(0.0)))
-            return Value(Op("np.where", (zero, Op("*", texts), texts[0])), axes, True)
+            return NestValue(Op("np.where", (zero, Op("*", texts), texts[0])), axes, True)
         if fn in _LOGIC:
-            return Value(Op(_LOGIC[fn], texts), axes, True)
+            return NestValue(Op(_LOGIC[fn], texts), axes, True)
         if fn == "abs":
-            return Value(Op("np.abs", texts), axes, True)
+            return NestValue(Op("np.abs", texts), axes, True)
         if elementwise(fn):
-            return Value(Op(fn, texts), axes, True)
+            return NestValue(Op(fn, texts), axes, True)
         raise NotWhole
 
-    def aligned(self, value: Value, axes: tuple[int, ...]) -> Value:
+    def aligned(self, value: NestValue, axes: tuple[int, ...]) -> NestValue:
         """A value whose elements meet those of an array with some axes, as NumPy broadcasts."""
         own = value.axes
         if not own or own == axes[len(axes) - len(own) :]:
@@ -245,11 +245,11 @@ class NestValues:
         subs = [ALL if number in own else _NONE for number in axes[first:]]
         return replace(value, expr=Op("view", (value.expr, *subs)), fresh=False)
 
-    def summed(self, value: Value, number: int) -> Value:
+    def summed(self, value: NestValue, number: int) -> NestValue:
         rest = tuple(one for one in value.axes if one != number)
         if not rest and isinstance(value.expr, Name) and value.expr.id in self.nest.sums:
             # the sum of all elements, whichever way
-            return Value(Op("np.sum", (self.nest.sums[value.expr.id],)))
+            return NestValue(Op("np.sum", (self.nest.sums[value.expr.id],)))
         if not rest:
-            return Value(Op("np.sum", (value.expr,)))
-        return Value(Op("np.sum;axis=", (value.expr, Const(value.axes.index(number)))), rest, True)
+            return NestValue(Op("np.sum", (value.expr,)))
+        return NestValue(Op("np.sum;axis=", (value.expr, Const(value.axes.index(number)))), rest, True)
