@@ -38,4 +38,4 @@ def test_what_differs_on_the_first_axis_alone_gets_the_second_one():
         """
     )
     text = printer.function(array_statements(function), quote=False)
-    assert "M[:, :] += t_1[:, None]\n" in text
+    assert "M += t_1[:, None]\n" in text
