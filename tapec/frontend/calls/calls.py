@@ -203,7 +203,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
         if getattr(obj, "__module__", None) == "math":
-            python_errors.check(ev, obj, args)
+            python_errors.check_call(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     for own in (distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:

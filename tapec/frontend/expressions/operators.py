@@ -141,8 +141,7 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     if fn == "**" and (known := integer_checks.power(ev, left, right, node)) is not None:
         return known
-    if fn in python_errors.OPERATORS:
-        python_errors.check(ev, python_errors.OPERATORS[fn], (left, right))
+    python_errors.check_operator(ev, fn, (left, right))
     division_by_zero.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 

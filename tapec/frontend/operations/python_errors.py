@@ -1,6 +1,7 @@
-"""Arithmetic of Python's own numbers inside `try`: what raises there raises while the program is lowered.
+"""Arithmetic of numbers inside `try`: what raises there raises while the program is lowered.
 
-NumPy's numbers and arrays give infinity or nan, so do programs that are compiled.
+Operators raise for Python's own numbers; those of NumPy give infinity or nan.  Functions of `math` raise for any.
+Programs that are compiled raise for none.
 """
 
 from __future__ import annotations
@@ -22,12 +23,30 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 }
 
 
-def check(ev: Evaluator, function: Callable[..., Any], operands: Sequence[Value]) -> None:
-    """Raise where a function of Python's numbers does, if the run knows them and the program may catch it."""
-    if not ev.trying or not ev.deciding:
-        return
+def check_operator(ev: Evaluator, fn: str, operands: Sequence[Value]) -> None:
+    """Raise where an operator does for Python's numbers, if the run knows them and the program may catch it."""
+    if fn in OPERATORS and _may_be_caught(ev):
+        numbers = _numbers(ev, operands)
+        if all(type(one) in (bool, int, float) for one in numbers):
+            _raise(ev, OPERATORS[fn], operands, numbers)
+
+
+def check_call(ev: Evaluator, function: Callable[..., Any], operands: Sequence[Value]) -> None:
+    """Raise where a function of `math` does, if the run knows its arguments and the program may catch it."""
+    if _may_be_caught(ev):
+        _raise(ev, function, operands, _numbers(ev, operands))
+
+
+def _may_be_caught(ev: Evaluator) -> bool:
+    return bool(ev.trying and ev.deciding)
+
+
+def _numbers(ev: Evaluator, operands: Sequence[Value]) -> list[Any]:
     assert ev.decider is not None
-    numbers = [ev.decider.python_number(one) if isinstance(one, Sym) else None for one in operands]
+    return [ev.decider.number(one) if isinstance(one, Sym) else None for one in operands]
+
+
+def _raise(ev: Evaluator, function: Callable[..., Any], operands: Sequence[Value], numbers: Sequence[Any]) -> None:
     if any(one is None for one in numbers):
         return
     try:
