@@ -69,7 +69,7 @@ def test_what_does_not_fit_is_an_error():
 def texts(f, count, **options):
     """The function of the first version, and that for all arrays."""
     signature = ", ".join(["f8[::1]"] * count)
-    _, _, text = tapec.emit(f, tuple(range(count)), signature, **options).partition("_general(")
+    _, _, text = tapec.emit(f, tuple(range(count)), signature, **{"opt_level": 2, **options}).partition("_general(")
     first, _, second = text.partition("def ")
     return first, second
 
