@@ -100,5 +100,6 @@ def test_flags():
 
 
 def test_source_is_at_level_1_unless_another_one_is_asked_for():
-    texts = [tapec.emit(total, signature="f8[::1]", **keywords) for keywords in ({}, {"opt_level": 1}, {"opt_level": 2})]
+    every = ({}, {"opt_level": 1}, {"opt_level": 2})
+    texts = [tapec.emit(total, signature="f8[::1]", **keywords) for keywords in every]
     assert texts[0] == texts[1] != texts[2]
