@@ -35,6 +35,7 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | `einsum`, stacks of matrices, windows; polynomials | `arrays_tensor.py`, `arrays_polynomial.py` |
 | functions applied to lanes and axes; random draws | `arrays_apply.py`, `arrays_random.py` |
 | results without derivative | `arrays_inert.py` |
+| heaps and sorted lists of Python's | `python_lists.py` |
 | coefficients of power series, of whole arrays and of powers | `power_series.py` |
 | what these share; functions that lowering calls for syntax | `arrays_common.py`, `internal.py` |
 | SciPy: integrals, images, signals | `scipy_integrate.py`, `scipy_ndimage.py`, `scipy_signal.py` |

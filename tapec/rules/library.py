@@ -41,6 +41,7 @@ from tapec.rules import (
     arrays_split,
     arrays_variance,
     linalg_calls,
+    python_lists,
     scalars,
     scipy_functions,
 )
@@ -90,6 +91,7 @@ _FUNCTIONS = _join(
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
     {numpy_object(path): function for path, function in _FUNCTIONS.items() if numpy_object(path) is not None}
     | scalars.FUNCTIONS
+    | python_lists.FUNCTIONS
 )
 
 

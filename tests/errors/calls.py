@@ -8,8 +8,7 @@ from collections import namedtuple
 import numpy as np
 import scipy.special
 import scipy.stats
-from numba import float64, guvectorize, vectorize
-from numba.experimental import jitclass
+from numba import guvectorize, vectorize
 
 import tapec
 from tests.errors import Refusals
@@ -84,17 +83,6 @@ def opaque_function_of_a_source(x):
 @refused(1.0)
 def unknown_opaque_function(x):
     return tapec.opaque(x)(x)
-
-
-@jitclass([("stiffness", float64)])
-class Spring:
-    def __init__(self, stiffness):
-        self.stiffness = stiffness
-
-
-@refused(VECTOR)
-def object_of_a_jitclass(x):
-    return Spring(x[0]).stiffness
 
 
 @refused(VECTOR)

@@ -20,7 +20,8 @@ SUBJECTS = (
     *("assignment", "statements", "expressions", "containers", "library", "indexing", "calls"),
     *("derivatives", "own_derivatives", "products", "requests", "sources", "targets", "complex_numbers"),
     "differential_equations",
-    *("records", "library_objects", "tensors", "tapes", "tape_objects", "compiled", "compiled_objects", "decorators"),
+    *("records", "made_objects", "library_objects", "tensors", "tapes", "tape_objects"),
+    *("compiled", "compiled_objects", "decorators"),
 )
 SOURCE = Path(tapec.__file__).resolve().parent
 TESTS = Path(__file__).resolve().parent.parent

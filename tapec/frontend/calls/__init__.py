@@ -12,5 +12,5 @@ function, an object that knows how to be lowered, or a Python function, whose bo
 | decorators above inner functions, `njit(f)` inside a function | `decorators.py` |
 | `functools.cache`, `lru_cache`; `singledispatch`, which is refused | `cached_functions.py` |
 | C callbacks, `@overload` | `numba_calls.py` |
-| `@vectorize` | `numba_vectorize.py` |
+| `@vectorize`; `@guvectorize`; `@stencil` | `numba_vectorize.py`; `numba_guvectorize.py`; `numba_stencils.py` |
 """

@@ -68,7 +68,7 @@ from tapec.frontend.operations.registered_derivatives import lowering_of
 from tapec.frontend.source.function_source import undecorated
 from tapec.frontend.source.numba_decorators import declaration_of
 from tapec.frontend.statements.context_managers import is_manager, managed
-from tapec.frontend.structures import dicts, named_tuples
+from tapec.frontend.structures import dicts, jitclasses, made_objects, named_tuples
 from tapec.rules import function_name, rule_for
 from tapec.rules.arrays_apply import vectorized
 from tapec.rules.internal import INTERNAL
@@ -83,6 +83,10 @@ _EXHAUST = dict.fromkeys(
 
 # built-in functions that take numbers and arrays, not what stands for them
 _NUMERIC = (float, int, abs, round, max, min, sum, len, pow, divmod, complex)
+
+
+# modules in C, by which functions are not called
+_PUBLIC = {"_bisect": "bisect", "_heapq": "heapq"}
 
 
 def _takes_all(func: Value) -> bool:
@@ -221,16 +225,16 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         return ev.inert(dotted, plain(ev, ev.all_present(args)), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return named_tuples.made(ev, obj, plain(ev, args), kwargs, node)
-    if type(obj).__module__.startswith("numba.experimental.jitclass"):
-        title = getattr(obj, "__name__", "jitclass")
+    if jitclasses.is_class(obj) and ev.live is not None:
         ev.fail(
             UnsupportedFunction,
-            f"cannot differentiate code that makes a `{title}`, which is a jitclass",
+            f"cannot differentiate code that makes a `{obj.__name__}`, which is a jitclass, in a tape",
             node,
-            hint="pass it as an argument, or use a named tuple",
+            hint="make it before the tape",
         )
-    if ev.live is not None and isinstance(obj, type):
-        made = ev.live.construct(obj, args, kwargs, node)
+    if isinstance(obj, type):
+        construct = functools.partial(made_objects.construct, ev) if ev.live is None else ev.live.construct
+        made = construct(obj, plain(ev, args), {key: ev.materialise(value) for key, value in kwargs.items()}, node)
         if made is not None:
             return made
     if obj is functools.partial and args:
@@ -266,13 +270,13 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     if method is not None:
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
     initialise = inspect.getattr_static(obj, "__init__", None) if isinstance(obj, type) else None
-    if ev.live is None and isinstance(initialise, types.FunctionType):
+    if isinstance(initialise, types.FunctionType):
         ev.fail(
             UnsupportedFunction,
             f"cannot make an object of `{obj.__qualname__}` in a function that is differentiated",
             node,
-            reason="objects are arguments, or made in tapes and functions under tapec.function",
-            hint="use a named tuple or a dict, or take the gradient by a tape",
+            reason="its objects are more than their attributes: a number, a list, or what `__new__` makes",
+            hint="use a class without such a base, a named tuple or a dict",
         )
     if ev.calls_as_is and callable(obj):
         return opaque_call(ev, obj, args, kwargs, node, None)
@@ -342,6 +346,7 @@ def dotted_name(obj: Any) -> str:
     if isinstance(obj, types.BuiltinMethodType) and module == "":
         owner = type(obj.__self__).__module__
         module = owner
+    module = _PUBLIC.get(module, module)
     if module.startswith("tapec_runtime.") and getattr(sys.modules.get(module), name, None) is obj:
         return f"tapec_runtime.{name}"
     if module.startswith("numpy"):

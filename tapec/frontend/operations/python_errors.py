@@ -1,7 +1,7 @@
-"""Arithmetic of numbers inside `try`: what raises there raises while the program is lowered.
+"""Exceptions of Python's: those that the program raises when it runs, and arithmetic of numbers inside `try`.
 
-Operators raise for Python's own numbers; those of NumPy give infinity or nan.  Functions of `math` raise for any.
-Programs that are compiled raise for none.
+What raises inside `try` raises while the program is lowered.  Operators raise for Python's own numbers; those of NumPy
+give infinity or nan.  Functions of `math` raise for any.  Programs that are compiled raise for none.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
+from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import Sym, Value
 
 # the operators that raise for some numbers
@@ -55,3 +56,14 @@ def _raise(ev: Evaluator, function: Callable[..., Any], operands: Sequence[Value
         for one in operands:
             ev.decided(ev.sym(one))
         raise Raised(type(error), str(error)) from None
+
+
+def raise_if(ev: Evaluator, wrong: Sym, exception: str, message: str) -> None:
+    """Raise an exception when the program runs, if `wrong` holds then."""
+    if wrong.constant is False:
+        return
+    side: list[Any] = []
+    outer, ev.block = ev.block, side
+    ev.raise_(exception, message)
+    ev.block = outer
+    ev.emit(OpenIf(wrong.atom, side, [], ev.span))
