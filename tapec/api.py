@@ -18,7 +18,7 @@ from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
 from tapec.frontend.source.function_source import parameters
 from tapec.on_demand import CALLS, load
-from tapec.options import DEFAULT, WITH_AUX, Keywords, Options, chosen, no_aux, of_order
+from tapec.options import DEFAULT, FILE_LEVEL, WITH_AUX, Keywords, Options, chosen, no_aux, of_order
 from tapec.plain_functions import plain_function
 
 if TYPE_CHECKING:
@@ -268,7 +268,8 @@ def emit(
                colours at once (see docs/sparsity.md); "taylor" is that of `taylor_fun`; "linearize": the tangent,
                and the two halves of the transposed map: what it keeps of the function, and what it does with that
     order      of "taylor": the highest power
-    options    as for `grad`
+    options    as for `grad`, but that opt_level is 1 by default: source to read and keep, in the order of `f`.
+               opt_level=2 gives what `grad` and the others run
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)
 
@@ -281,6 +282,7 @@ def emit(
     if mode not in get_args(Emitted):
         raise UsageError(f"mode must be one of {', '.join(map(repr, get_args(Emitted)))}, not {mode!r}")
     kind = "value_and_grad" if mode == "grad" and value else mode
+    options.setdefault("opt_level", FILE_LEVEL)
     made = [generate(f, wrt, signature, part, order=order, **options) for part in PARTS.get(kind, (kind,))]
     return joined_text(tuple(program for _, program in made), title_of(made[0][0]))
 

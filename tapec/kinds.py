@@ -160,7 +160,8 @@ class Derivation:
         handed = None
         if self.lowered.callees and fuse and self.options.memory is None and not self.options.threads:
             handed = with_lists(self.lowered.callees, self.constants, core.body)
-        return partial(_swept, grow=self.options.fast, handed=handed, **self._ways(unit_seed, fuse))
+        brief = self.options.whole_arrays
+        return partial(_swept, grow=self.options.fast, handed=handed, brief=brief, **self._ways(unit_seed, fuse))
 
     def _ways(self, unit_seed: bool, fuse: bool) -> dict[str, Any]:
         """How `reverse` is to go."""

@@ -11,6 +11,8 @@ from typing import Any, Literal, TypedDict
 from tapec.errors import UnknownKeyword, UsageError
 
 LEVELS = (0, 1, 2)
+# the level of source that people read and keep: docs/design/0003-speed.md says why
+FILE_LEVEL: Literal[1] = 1
 MATH = ("fast", "libm")
 # the kinds of derivatives of which a function may return something beside what is differentiated
 WITH_AUX = ("grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "hvp")

@@ -113,9 +113,9 @@ def generate(case: sources.Case) -> str:
     """The generated text of a program, as `tools.sources` has it."""
     signature = tuple(numba.typeof(one) for one in case.arguments())
     try:
-        return tapec.emit(case.f, case.wrt, signature, mode=case.mode)
+        return tapec.emit(case.f, case.wrt, signature, mode=case.mode, opt_level=2)
     except tapec.errors.NotDifferentiable:
-        return tapec.emit(case.f, case.wrt, signature, mode="jvp")
+        return tapec.emit(case.f, case.wrt, signature, mode="jvp", opt_level=2)
 
 
 def chosen(corpora: tuple[str, ...], program: str | None = None) -> dict[str, sources.Case]:

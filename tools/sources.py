@@ -100,9 +100,9 @@ def texts(corpora: list[str]) -> dict[str, str]:
         for case in cases(corpus):
             signature = tuple(numba.typeof(one) for one in case.arguments())
             try:
-                text = tapec.emit(case.f, case.wrt, signature, mode=case.mode)
+                text = tapec.emit(case.f, case.wrt, signature, mode=case.mode, opt_level=2)
             except tapec.errors.NotDifferentiable:  # its result is not one number
-                text = tapec.emit(case.f, case.wrt, signature, mode="jvp")
+                text = tapec.emit(case.f, case.wrt, signature, mode="jvp", opt_level=2)
             found[f"{corpus}/{case.name}"] = text
     return found
 

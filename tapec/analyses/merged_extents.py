@@ -12,8 +12,23 @@ from collections.abc import Mapping
 
 from tapec.analyses.aliases import ALLOCATIONS, as_large
 from tapec.analyses.scopes import Scopes
-from tapec.syntax.core import Assign, Atom, Const, Expr, Name, Op
-from tapec.syntax.types import Array, Scalar, Type
+from tapec.syntax.core import Assign, Atom, Call, Const, Expr, Function, Name, Op, Push, reads, walk
+from tapec.syntax.types import Array, Scalar, Stack, Type
+
+
+def pushed_on_lists(function: Function) -> tuple[dict[str, list[Expr]], frozenset[str]]:
+    """What is pushed on each list, and the lists that are filled in other ways than under their own name."""
+    pushed: dict[str, list[Expr]] = {}
+    other: set[str] = {name for name in function.params if isinstance(function.types.get(name), Stack)}
+    for stmt in walk(function.body):
+        match stmt:
+            case Push(stack=stack, value=value):
+                pushed.setdefault(stack, []).append(value)
+            case Call():
+                other.update(name for name in reads(stmt) if isinstance(function.types.get(name), Stack))
+            case Assign(target=target, value=Name(id=source)) if isinstance(function.types.get(target), Stack):
+                other |= {target, source}
+    return pushed, frozenset(other)
 
 
 class EqualExtents:

@@ -6,7 +6,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tapec.errors import Span
 from tapec.syntax.core import (
@@ -33,6 +33,7 @@ from tapec.syntax.core import (
     walk,
 )
 from tapec.syntax.custom_rule import Custom, Opaque
+from tapec.syntax.types import Array
 
 # what a wide function tells LLVM
 WIDE = "tapec_runtime.wide_vectors()"
@@ -233,27 +234,37 @@ def _subscript(arg: Expr) -> str:
     return expression(arg)
 
 
-def statements(block: Block, depth: int, quote: bool = True, once: frozenset[str] = frozenset()) -> list[str]:
-    """The lines of a block; `quote` adds the user's line above what comes from it.
+@dataclass(frozen=True)
+class Printed:
+    """What the text of a block follows from, beside the block.
 
-    once  names that are read in one place of the function; without them values that change places are statements
+    once    names that are read in one place of the function; without them values that change places are statements
+    arrays  names of arrays: of those `x += y` would change what other names stand for
     """
-    return traced(block, depth, quote, once)[0]
+
+    once: frozenset[str] = frozenset()
+    arrays: frozenset[str] = frozenset()
+
+
+def statements(block: Block, depth: int, quote: bool = True, known: Printed = Printed()) -> list[str]:
+    """The lines of a block; `quote` adds the user's line above what comes from it."""
+    return traced(block, depth, quote, known)[0]
 
 
 def traced(
-    block: Block, depth: int, quote: bool = True, once: frozenset[str] = frozenset()
+    block: Block, depth: int, quote: bool = True, known: Printed = Printed()
 ) -> tuple[list[str], list[Span | None]]:
     """The lines of a block, and the place in the user's source that each of them comes from."""
-    writer = _Writer(quote, once)
+    writer = _Writer(quote, known)
     writer.block(block, depth)
     return writer.lines, writer.origins
 
 
-def read_once(core: Function) -> frozenset[str]:
-    """The names that one statement of a function reads."""
+def printed(core: Function) -> Printed:
+    """What the text of a function follows from."""
     counts = Counter(name for stmt in walk(core.body) for name in reads(stmt))
-    return frozenset(name for name, count in counts.items() if count == 1)
+    once = frozenset(name for name, count in counts.items() if count == 1)
+    return Printed(once, frozenset(name for name, type_ in core.types.items() if isinstance(type_, Array)))
 
 
 def rotated(block: Block, once: frozenset[str]) -> tuple[str, ...]:
@@ -280,8 +291,8 @@ def rotated(block: Block, once: frozenset[str]) -> tuple[str, ...]:
 
 
 class _Writer:
-    def __init__(self, quote: bool, once: frozenset[str]) -> None:
-        self.once = once
+    def __init__(self, quote: bool, known: Printed) -> None:
+        self.known = known
         self.lines: list[str] = []
         # of each line; a statement adds its own when it ends or a block inside it begins
         self.origins: list[Span | None] = []
@@ -295,7 +306,7 @@ class _Writer:
         self.trace(self.open[-1] if self.open else None)
         rest = block
         while rest:
-            stmt, places = rest[0], rotated(rest, self.once)
+            stmt, places = rest[0], rotated(rest, self.known.once)
             quoted = self.cite(stmt)
             place = len(self.lines)
             self.open.append(stmt.span)
@@ -331,11 +342,19 @@ class _Writer:
         self.last = here
         return span.text.strip()
 
+    def assignment(self, target: str, value: Expr) -> str:
+        """`x += y` where that is what it says."""
+        match value:
+            case Op(fn="+" | "-" | "*" | "/" as fn, args=(Name(id=name), added)) if name == target:
+                if name not in self.known.arrays:
+                    return f"{target} {fn}= {expression(added)}"
+        return f"{target} = {expression(value)}"
+
     def statement(self, stmt: Stmt, depth: int) -> None:
         pad = INDENT * depth
         match stmt:
             case Assign(target=target, value=value):
-                self.lines.append(pad + _assignment(target, value))
+                self.lines.append(pad + self.assignment(target, value))
             case Store(array=array, index=index, value=value, accumulate=accumulate):
                 subs = ", ".join(map(_subscript, index)) or "()"
                 # a whole array that is added to
@@ -414,13 +433,6 @@ def _opposite(test: Expr) -> Expr:
     return test.args[0] if isinstance(test, Op) and test.fn == "not" else Op("not", (test,))
 
 
-def _assignment(target: str, value: Expr) -> str:
-    """`x += y` where that is what it says."""
-    if isinstance(value, Op) and value.fn in ("+", "-", "*", "/") and value.args[0] == Name(target):
-        return f"{target} {value.fn}= {expression(value.args[1])}"
-    return f"{target} = {expression(value)}"
-
-
 def _unmarked(stmt: Stmt) -> str | None:
     """The first line of a loop, without what LLVM alone is told."""
     return f"for {stmt.var} in {_range(replace(stmt, independent=False))}:" if isinstance(stmt, For) else None
@@ -456,5 +468,5 @@ def function(core: Function, quote: bool = True, doc: str = "") -> str:
         lines.append(f'{INDENT}"""{doc}"""')
     if core.wide:
         lines.append(f"{INDENT}{WIDE}")
-    lines += statements(core.body, 1, quote, read_once(core))
+    lines += statements(core.body, 1, quote, printed(core))
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import click
 
-from tapec.cli.shared_options import WrongInput, arguments_option, compiler_options, signature_option, wrt_option
+from tapec.cli.shared_options import WrongInput, arguments_option, either_options, signature_option, wrt_option
 from tapec.cli.target_argument import signature_of, sources
 
 
@@ -48,7 +48,7 @@ _PAPER = """pre.tapec { padding: .5em; color: #1b1f24; background: #f6f8fa; }
 @signature_option
 @arguments_option
 @click.option("--explain", "explaining", is_flag=True, help="Say what the compiler does, and why, not the source.")
-@compiler_options
+@either_options
 def _arguments(**given: Any) -> None:
     # what a command returns is lost in the wrapper of its options
     click.get_current_context().obj.update(given)
@@ -92,7 +92,7 @@ def _shown(
     from tapec.options import Keywords
 
     signature = signature_of(function, sig, args)
-    keywords = cast("Keywords", options)
+    keywords = cast("Keywords", {name: one for name, one in options.items() if one is not None})
     if explaining:
         return Shown(str(explain(function, sources(wrt), signature, **keywords)), is_python=False)
     return Shown(emit(function, sources(wrt), signature, **keywords), is_python=True)

@@ -12,7 +12,6 @@ from tapec.cli.shared_options import (
     WrongInput,
     arguments_option,
     compiler_flags,
-    compiler_options,
     deliver,
     guarded,
     in_order,
@@ -20,6 +19,7 @@ from tapec.cli.shared_options import (
     portable,
     progress,
     signature_option,
+    source_options,
     spoken_command,
     target_argument,
     target_options,
@@ -59,7 +59,7 @@ _output_options = in_order(
     default=True,
     help="Return (value, gradient), which is the default, or the gradient alone.",
 )
-@compiler_options
+@source_options
 @guarded
 def grad(value: bool, **asked: Any) -> None:
     """Print the source of the gradient of TARGET.
@@ -126,7 +126,7 @@ def _further(kind: str, what: str, taken: str) -> click.Command:
 
     command.__doc__ = f"Print the source of {what}.\n\n{taken}"
     example = f'tapec {name} chain.py:energy --wrt u --sig "f8[::1], f8[::1]" -o energy_{kind}.py'
-    decorated = target_options(_output_options(compiler_options(guarded(command))))
+    decorated = target_options(_output_options(source_options(guarded(command))))
     made = click.command(name, short_help=f"Print {what}.", epilog=f"\b\nExample:\n  {example}\n")
     return made(decorated)
 
@@ -144,7 +144,7 @@ further = [_further(kind, *words) for kind, words in _FURTHER.items()]
 @target_options
 @_output_options
 @click.option("--order", type=click.IntRange(min=1), required=True, help="The highest power of the expansion.")
-@compiler_options
+@source_options
 @guarded
 def taylor(**asked: Any) -> None:
     """Print the source of the Taylor coefficients of TARGET along a line.
@@ -170,7 +170,7 @@ def taylor(**asked: Any) -> None:
     "--in-axes", default="0", show_default=True, metavar="AXES", help="The axis of the examples, or one per argument."
 )
 @click.option("--out-axes", type=int, default=0, show_default=True, help="The axis of the examples in the results.")
-@compiler_options
+@source_options
 @guarded
 def vmap(in_axes: str, out_axes: int, **asked: Any) -> None:
     """Print the source of TARGET for a batch of examples: a loop over them.
@@ -221,6 +221,7 @@ def _emit(
         raise WrongInput("--check compares with a file: name it by -o")
     from tapec.backend.file_header import header
     from tapec.loading import load
+    from tapec.options import FILE_LEVEL
 
     function = made_of(load(target))
     with progress(f"differentiating {target}") as listener:
@@ -232,7 +233,7 @@ def _emit(
     types = ("--sig", sig, None), ("--args", args, None)
     own = [("--wrt", wrt, "0"), ("--order", order, 0)] if wrt else []
     given = [*own, *further, *types, ("--gradient-only", kind == "grad", False)]
-    said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
+    said = spoken_command(command, portable(target), [*given, *compiler_flags(options, FILE_LEVEL)])
     whole = header(said, programs[0].lowered) + text
     if output is None or not check:
         deliver(whole, output)

@@ -88,14 +88,6 @@ target_options = in_order(target_argument, wrt_option, signature_option, argumen
 
 _COMPILING = in_order(
     click.option(
-        "-O",
-        "opt_level",
-        type=click.IntRange(0, 2),
-        default=2,
-        show_default=True,
-        help="0: as differentiated; 1: cleaned up, in the order of TARGET; 2: made fast.",
-    ),
-    click.option(
         "--math",
         type=click.Choice(["fast", "libm"]),
         default="fast",
@@ -117,9 +109,29 @@ _COMPILING = in_order(
 )
 
 
+def _level_option(default: int | None, told: str) -> Callable[[Command], Command]:
+    shown = "0: as differentiated; 1: to be read and kept, in the order of TARGET; 2: made fast."
+    return click.option(
+        "-O", "opt_level", type=click.IntRange(0, 2), default=default, show_default=told, help=shown
+    )
+
+
 def compiler_options(command: Command) -> Command:
     """Give a command the compiler's options; it takes them as one dictionary, `options`."""
+    return _level_option(2, "2")(_COMPILING(_with_options(command)))
 
+
+def source_options(command: Command) -> Command:
+    """The same for a command that prints source: it is to be read, unless the user asks for the fastest."""
+    return _level_option(1, "1")(_COMPILING(_with_options(command)))
+
+
+def either_options(command: Command) -> Command:
+    """The same for what prints source or, with --explain, speaks of what runs: each has its own default."""
+    return _level_option(None, "1; with --explain 2")(_COMPILING(_with_options(command)))
+
+
+def _with_options(command: Command) -> Command:
     @functools.wraps(command)
     def run(**given: Any) -> None:
         from tapec.options import Keywords
@@ -127,13 +139,15 @@ def compiler_options(command: Command) -> Command:
         options = {name: given.pop(name) for name in Keywords.__annotations__ if name in given}
         command(**given, options=options)
 
-    return _COMPILING(run)
+    return run
 
 
-def compiler_flags(options: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    """The compiler's options as flags, each with its value and its default."""
+def compiler_flags(options: dict[str, Any], level: int | None = None) -> list[tuple[str, Any, Any]]:
+    """The compiler's options as flags, each with its value and its default; `level` is that of -O."""
     flags = {"opt_level": "-O"}
     found = {name: (value, default_options(name)) for name, value in options.items()}
+    if level is not None:
+        found["opt_level"] = options["opt_level"], level
     # a flag turns it off
     strong, by_default = found.pop("strong_zero", (True, True))
     told = [(flags.get(name, f"--{name}"), *pair) for name, pair in found.items()]

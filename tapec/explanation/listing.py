@@ -69,10 +69,10 @@ def _dedented(lines: list[ListedLine]) -> tuple[ListedLine, ...]:
 def gradient_listing(program: Program) -> Listing:
     """The generated gradient, without the quotations of the source that an emitted file has."""
     *body, _ = program.core.body
-    once = printer.read_once(program.core)
-    whole, quoted = program.source.splitlines(), printer.statements(tuple(body), 1, once=once)
+    known = printer.printed(program.core)
+    whole, quoted = program.source.splitlines(), printer.statements(tuple(body), 1, known=known)
     head = len(whole) - len(quoted) - 1
-    texts, origins = printer.traced(_placed(tuple(body)), 1, quote=False, once=once)
+    texts, origins = printer.traced(_placed(tuple(body)), 1, quote=False, known=known)
     notes = {f"# {stmt.text}" for stmt in body if isinstance(stmt, Note)}
     lines = [ListedLine(text, "", 0) for text in whole[:head] if not text.lstrip().startswith('"""')]
     sweep = "forward"

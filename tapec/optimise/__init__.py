@@ -47,7 +47,13 @@ from tapec.optimise.passes import (
     SPEED,
     VECTORS,
 )
-from tapec.optimise.shapes.broadcast_versions import broadcast_versions, may_broadcast, remark_version, with_equal
+from tapec.optimise.shapes.broadcast_versions import (
+    broadcast_versions,
+    may_broadcast,
+    remark_version,
+    with_equal,
+    with_extents_of_products,
+)
 from tapec.optimise.shapes.lookup_versions import lookup_versions
 from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.optimise.shapes.versions import Equal, Version, Versions, alone, either
@@ -101,6 +107,8 @@ def program_versions(
     alone    whether each becomes a function by itself
     """
     found = _without_broadcasting(function, constants, lowered, alone)
+    if found is not None and alone and not fast:
+        found = _with_later_extents(found, function, constants)
     if found is not None and is_heard():
         remark_version(found.special[0])
     if not fast:
@@ -145,6 +153,23 @@ def _without_broadcasting(
     (version,) = found.special
     alike = _unheard((*first, partial(fold_slices, equal=version.equal)), version.program, constants)
     return replace(found, special=(replace(version, program=alike),))
+
+
+def _with_later_extents(found: Versions, function: Function, constants: frozenset[str]) -> Versions:
+    """The versions, of which the first takes operands to be alike whose extents are known since others are alike."""
+    (version,) = found.special
+    while may_broadcast(version.program) and (more := broadcast_versions(version.program, alone=True)) is not None:
+        (later,) = more.special
+        version = _folded(Version(later.program, (*version.equal, *later.equal)), constants)
+    version = _folded(with_extents_of_products(version), constants)
+    # what is not for it may differ in any of them
+    return found if version.equal == found.special[0].equal else Versions((version,), function)
+
+
+def _folded(version: Version, constants: frozenset[str]) -> Version:
+    """The version without slices that are whole arrays where what it asks for is equal."""
+    passes: tuple[Pass, ...] = (*CLEAN, fold_slice_extents, *CLEAN, partial(fold_slices, equal=version.equal))
+    return replace(version, program=_unheard(passes, version.program, constants))
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:

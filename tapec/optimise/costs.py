@@ -17,6 +17,7 @@ UNROLLED_ITERATIONS = 4  # more are not written out
 HOISTED_ITERATIONS = 4  # for fewer, an array of values costs more than it saves
 LLVM_UNROLLS = 16  # iterations that LLVM writes out [llvm]
 STATEMENT_AXES = 3  # of a statement over whole arrays; with more it says less than its loops
+CONDITIONAL_PARTS = 16  # operations, names and numbers that a conditional expression has at most, to be read in one go
 LANES = 16  # fewer do not fill vectors
 LANE_WIDTH = 64  # iterations side by side
 STRIP_ITERATIONS = 32  # between two of which elementary functions run on vectors

@@ -15,6 +15,7 @@ from tapec.optimise.buffers.column_layout import store_by_columns
 from tapec.optimise.buffers.coordinate_columns import copy_coordinates
 from tapec.optimise.buffers.counted_lists import lists_as_arrays
 from tapec.optimise.buffers.dead_buffer_reuse import reuse_dead_buffers
+from tapec.optimise.buffers.dead_lists import drop_dead_lists
 from tapec.optimise.buffers.dead_stores import drop_dead_stores
 from tapec.optimise.buffers.element_copy_reuse import share_element_copies
 from tapec.optimise.buffers.iteration_rows import keep_in_rows
@@ -71,6 +72,7 @@ from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.optimise.shapes.unit_stride_versions import with_unit_strides
 from tapec.optimise.simplify.allocation_sinking import sink_allocations
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
+from tapec.optimise.simplify.conditional_values import choose_values
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.renest import renest
 from tapec.optimise.simplify.straighten import straighten_branches
@@ -248,5 +250,14 @@ FILLED: tuple[Pass, ...] = (keep_in_rows, join_lists, stacks_by_position, use_pi
 ON_STACK: tuple[Pass, ...] = (use_stack_arrays,)
 READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, widen_exactly, renest, coalesce, straighten_branches)
 # of files at level 1, which are for reading
-IN_STATEMENTS: tuple[Pass, ...] = (drop_dead_stores, *READABLE[:2], array_statements, drop_dead_code, *READABLE[2:])
+IN_STATEMENTS: tuple[Pass, ...] = (
+    drop_dead_stores,
+    *READABLE[:2],
+    array_statements,
+    drop_dead_code,
+    drop_dead_lists,
+    drop_dead_code,
+    *READABLE[2:],
+    choose_values,
+)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

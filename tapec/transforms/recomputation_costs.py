@@ -31,6 +31,8 @@ _COST = {
     **dict.fromkeys(("math.floor", "math.ceil", "np.floor", "np.ceil"), 0.5),
     **dict.fromkeys(("min", "max", "abs", "np.abs", "math.fabs", "cast.float64", "cast.int64"), 0.4),
 }
+# a few multiplications each
+_SMALL_POWERS = tuple(map(Const, (3, 3.0, 4, 4.0, 6, 6.0)))
 STORE_OUTSIDE = 0.3
 STORE_ARRAY = 15.0
 EXPENSIVE = 20.0
@@ -53,6 +55,8 @@ class Costs:
         self.undone: frozenset[str] = frozenset()
         # of a function whose values go on lists that are handed down, the body of the loop that stands for its calls
         self.tape: Scope | None = None
+        # whether a program is to be short rather than fast
+        self.brief = False
         # the calls that put values on such lists, by id
         self.handed: frozenset[int] = frozenset()
         self._kept: set[str] = set()
@@ -221,6 +225,8 @@ class Costs:
             return LOAD if self._is_there(stmt, array.id, scope) or self.copied(stmt) else EXPENSIVE
         if value.fn == "**" and value.args[1] in (Const(2), Const(2.0)):
             return 0.3
+        if self.brief and value.fn == "**" and value.args[1] in _SMALL_POWERS:
+            return 1.0
         return _COST.get(value.fn, EXPENSIVE)
 
 

@@ -94,6 +94,7 @@ def reverse(
     outputs: frozenset[str] | None = None,
     grow: bool | None = None,
     asked: Mapping[str, Asks] | None = None,
+    brief: bool = False,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
@@ -102,8 +103,8 @@ def reverse(
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
     arrays that grow have one shadow.  Functions in `asked` have put what their pullbacks take on lists: see
-    recursive_residuals.py.  The iteration of a loop is reversed with `outputs`, the array parameters whose last
-    contents are results.
+    recursive_residuals.py.  With `brief` a program is to be short, not fast.  The iteration of a loop is reversed
+    with `outputs`, the array parameters whose last contents are results.
     """
     function = with_guards(function, sources, targets_of(function, shared, outputs, unit_seed))
     function = _prepared(function, fuse)
@@ -111,7 +112,7 @@ def reverse(
     function = growing.function
     given = growing, sources, constants, unit_seed, shared, fuse
     if not fuse:
-        return Reversal(*given, outputs, asked=asked).run()
+        return Reversal(*given, outputs, asked=asked, brief=brief).run()
     with heard_by(None):  # all remarks are on the last one
         first = Reversal(*given, outputs, asked=asked)
         swept = first.run()
@@ -175,8 +176,10 @@ class Reversal(Assembly):
         outputs: frozenset[str] | None = None,
         undone: frozenset[str] = frozenset(),
         asked: Mapping[str, Asks] | None = None,
+        brief: bool = False,
     ) -> None:
         self.undone = undone
+        self.brief = brief
         self.outputs = outputs
         self.shared = shared
         self.fuse = fuse
@@ -253,6 +256,7 @@ class Reversal(Assembly):
         bars = frozenset((*shadows.names.values(), *shadows.rows))
         planner = Planner(emitter, self.scopes, self.memory, self.exits, bars)
         self.planner = planner
+        planner.brief = self.brief
         planner.undone = self.undone
         planner.handed = frozenset(self.sweep.handed)
         self.begin_plan(planner)

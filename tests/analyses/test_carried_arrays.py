@@ -73,7 +73,7 @@ def upwind(c, v, steps):
 
 
 def test_iterations_that_make_an_array_each_are_reversed_with_one_branch():
-    text = tapec.emit(upwind, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
+    text = tapec.emit(upwind, wrt=(0, 1), signature="f8[::1], f8[::1], i8", opt_level=2)
     _, _, reverse = text.partition("# reverse sweep")
     assert [line.strip() for line in reverse.splitlines() if line.strip().startswith("if ")] == [
         "if k == 0:",

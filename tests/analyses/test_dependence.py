@@ -107,5 +107,5 @@ def test_elimination():
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_what_is_stored(f, signature, stores):
-    text = tapec.emit(f, signature=signature)
+    text = tapec.emit(f, signature=signature, opt_level=2)
     assert sum("_store" in line and "= np.empty" in line for line in text.splitlines()) == stores

@@ -339,9 +339,9 @@ def steps_that_may_meet(y, n, m):
 
 
 def test_loops_run_upward_where_parts_are_apart():
-    upward = tapec.emit(steps, 0, signature="f8[:], i8").split("# reverse sweep")[1]
+    upward = tapec.emit(steps, 0, signature="f8[:], i8", opt_level=2).split("# reverse sweep")[1]
     assert "independent(range(n))" in upward
-    downward = tapec.emit(steps_that_may_meet, 0, signature="f8[:], i8, i8").split("# reverse sweep")[1]
+    downward = tapec.emit(steps_that_may_meet, 0, signature="f8[:], i8, i8", opt_level=2).split("# reverse sweep")[1]
     assert "for i in range(n - 1, -1, -1):" in downward
 
 
@@ -357,7 +357,7 @@ def moved_on(x, w, m):
 
 def test_names_for_arrays_as_they_were_made_are_one_array_or_two():
     # what is added to, and what is cleared, may be one array: at one element in an iteration then
-    reverse = tapec.emit(moved_on, (0, 1), signature="f8[:], f8[:], i8").split("# reverse sweep")[1]
+    reverse = tapec.emit(moved_on, (0, 1), signature="f8[:], f8[:], i8", opt_level=2).split("# reverse sweep")[1]
     assert "range(n - 1, -1, -1)" not in reverse
     for m in (0, 1, 3):
         check(moved_on, (np.linspace(0.5, 1.4, 4), np.linspace(-0.5, 0.7, 4), m))

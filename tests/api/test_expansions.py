@@ -276,10 +276,10 @@ def test_work_grows_with_the_square_of_the_order(name):
 
 
 def test_emitted_and_shown():
-    text = tapec.emit(lambda x: x * x, signature="f8", mode="taylor", order=2)
+    text = tapec.emit(lambda x: x * x, signature="f8", mode="taylor", order=2, opt_level=2)
     assert "x_t1 * x_t1" in text
     with pytest.raises(UsageError, match="no `order`"):
-        tapec.emit(lambda x: x * x, signature="f8", mode="jvp", order=2)
+        tapec.emit(lambda x: x * x, signature="f8", mode="jvp", order=2, opt_level=2)
 
 
 def test_what_has_no_coefficients_says_so():

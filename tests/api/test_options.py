@@ -92,7 +92,14 @@ def test_options_are_part_of_the_cache_key():
 
 def test_flags():
     arguments = ["grad", f"{__file__}:total", "--sig", "f8[::1]"]
-    texts = [CliRunner().invoke(main, [*arguments, *flags]).output for flags in ([], ["--math", "libm"], ["-O", "0"])]
+    every: list[list[str]] = [["-O2"], ["-O2", "--math", "libm"], ["-O", "0"]]
+    texts = [CliRunner().invoke(main, [*arguments, *flags]).output for flags in every]
     assert ["import tapec_runtime" in text for text in texts] == [True, False, False]
     assert ['math="libm"' in text for text in texts] == [True, False, False]
     assert len(set(texts)) == 3
+
+
+def test_source_is_at_level_1_unless_another_one_is_asked_for():
+    every = ({}, {"opt_level": 1}, {"opt_level": 2})
+    texts = [tapec.emit(total, signature="f8[::1]", **keywords) for keywords in every]
+    assert texts[0] == texts[1] != texts[2]

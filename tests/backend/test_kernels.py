@@ -147,7 +147,7 @@ def test_parts_of_emitted_source_can_be_called_from_python():
 
     linecache.cache["<net>"] = (len(text), None, text.splitlines(True), "<net>")
     exec(compile(text, "<net>", "exec", dont_inherit=True), space)
-    emitted = tapec.emit(space["net"], signature="f8[::1]")
+    emitted = tapec.emit(space["net"], signature="f8[::1]", opt_level=2)
     assert "_part_1(" in emitted and "no_cpython_wrapper" not in emitted
 
 

@@ -172,7 +172,7 @@ class TestStorage:
             nearest: {"x": np.ones((5, 2)), "mu": np.arange(6.0).reshape(3, 2)},
         }[function]
         space: dict = {}
-        exec(tapec.emit(function, signature=SIGNATURES[function]), space)
+        exec(tapec.emit(function, signature=SIGNATURES[function], opt_level=2), space)
         (generated,) = [value for name, value in space.items() if name.endswith("_value_and_grad")]
         plain = getattr(generated, "py_func", generated)
         plain.__globals__["np"] = Counting()
@@ -271,7 +271,7 @@ def test_a_program_is_the_same_whether_it_is_explained_or_not():
     from tapec.backend.module import module_text
 
     for function, signature in SIGNATURES.items():
-        assert module_text(told(function).program, function) == tapec.emit(function, signature=signature)
+        assert module_text(told(function).program, function) == tapec.emit(function, signature=signature, opt_level=2)
 
 
 @pytest.mark.parametrize(

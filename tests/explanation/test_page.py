@@ -68,7 +68,7 @@ def test_the_source_and_the_gradient_are_there_line_by_line():
 @pytest.mark.parametrize("function", list(SIGNATURES))
 def test_generated_lines_know_the_line_they_come_from(function):
     lines = gradient_listing(told(function).program).lines
-    emitted = tapec.emit(function, signature=SIGNATURES[function])
+    emitted = tapec.emit(function, signature=SIGNATURES[function], opt_level=2)
     plain = [line for line in emitted.splitlines() if line.strip() and not line.lstrip().startswith(("#", '"""'))]
     shown = [line.text for line in lines if line.text.strip() and not line.text.lstrip().startswith("#")]
     assert shown == plain[-len(shown) :]

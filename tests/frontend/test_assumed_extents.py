@@ -229,7 +229,7 @@ def test_derivatives(program: Any, args: Any):
 
 def test_arrays_that_one_side_sets_anew_keep_their_extents():
     """As `u = new` on all ways does: no operand is asked whether it has to be stretched in each iteration."""
-    text = tapec.emit(accepted, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
+    text = tapec.emit(accepted, wrt=(0, 1), signature="f8[::1], f8[::1], i8", opt_level=2)
     first, _, _ = text.rpartition("@numba.njit")
     assert "!= 1" not in first and "== 1" not in first
 
@@ -238,18 +238,18 @@ def test_extents_are_those_before_the_loop():
     def total(u, steps):
         return np.sum(smoothed(u, steps))
 
-    text = tapec.emit(total, signature=(MATRIX, int64))
+    text = tapec.emit(total, signature=(MATRIX, int64), opt_level=2)
     assert "stack" not in text and "broadcast" not in text
 
 
 def test_complex_arrays_keep_their_extents():
-    text = tapec.emit(films, wrt=(0, 1), signature=(float64[::1], float64[::1]))
+    text = tapec.emit(films, wrt=(0, 1), signature=(float64[::1], float64[::1]), opt_level=2)
     assert "stack" not in text and "np.dot" not in text
 
 
 @pytest.mark.slow
 def test_the_usual_case_has_a_form_of_its_own():
-    text = tapec.emit(reaction, wrt=(0, 1), signature=(MATRIX, MATRIX, float64, int64))
+    text = tapec.emit(reaction, wrt=(0, 1), signature=(MATRIX, MATRIX, float64, int64), opt_level=2)
     asked, _, rest = text.rpartition("@numba.njit")
     assert "if v.shape[0] != u.shape[0] or v.shape[1] != u.shape[1]:" in asked
     assert "stack" not in asked and "broadcast" not in asked
@@ -266,21 +266,21 @@ def test_the_usual_case_has_a_form_of_its_own():
     ],
 )
 def test_arrays_that_iterations_hand_on_have_a_form_in_which_they_keep_their_extents(program, wrt, signature, asked):
-    text = tapec.emit(program, wrt=wrt, signature=signature)
+    text = tapec.emit(program, wrt=wrt, signature=signature, opt_level=2)
     first, _, rest = text.rpartition("@numba.njit")
     assert "def " in first and all(one in first for one in asked), first
 
 
 @pytest.mark.slow
 def test_slices_of_one_matrix_say_how_many_columns_it_has():
-    text = tapec.emit(gates, wrt=("w", "b"), signature=(MATRIX, MATRIX, float64[::1], int64))
+    text = tapec.emit(gates, wrt=("w", "b"), signature=(MATRIX, MATRIX, float64[::1], int64), opt_level=2)
     asked, _, rest = text.rpartition("@numba.njit")
     assert "x.shape[1] == 2 * w.shape[0]" in asked and "b.shape[0] == w.shape[0]" in asked
     assert "broadcast" not in asked and "broadcast" in rest
 
 
 def test_one_array_may_be_shorter_by_some_than_another_one():
-    text = tapec.emit(steps_between, wrt=(0, 1), signature=(float64[::1], float64[::1], int64))
+    text = tapec.emit(steps_between, wrt=(0, 1), signature=(float64[::1], float64[::1], int64), opt_level=2)
     asked, _, rest = text.rpartition("@numba.njit")
     assert "x.shape[0] != 1 + y.shape[0]" in asked
     assert "stack" not in asked and "stack" in rest
@@ -348,7 +348,7 @@ def doubled(x, steps):
 
 @pytest.mark.parametrize("program", sampled([longer, doubled], 2))
 def test_arrays_that_grow_have_no_form_for_none(program):
-    assert "shape[0] == 0" not in tapec.emit(program, signature=(float64[::1], int64))
+    assert "shape[0] == 0" not in tapec.emit(program, signature=(float64[::1], int64), opt_level=2)
     with interpreted():
         check(program, (arr(3), 3), forward_level=0)
         check(program, (arr(0), 2), forward_level=0)

@@ -16,12 +16,18 @@ import pytest
 
 from tapec.backend.module import module_text
 from tapec.backend.signature import arguments
+from tapec.options import FILE_LEVEL, Options
 from tapec.pipeline import build
 from tests.oracles import clone
 
 HERE = Path(__file__).resolve().parent
 CASES = sorted(path.parent.name for path in HERE.glob("*/source.py"))
-KINDS = {"reverse": "value_and_grad", "forward": "jvp"}
+# what a file is called: its kind of derivative, and its level
+KINDS: dict[str, tuple[str, int]] = {
+    "reverse": ("value_and_grad", FILE_LEVEL),
+    "forward": ("jvp", FILE_LEVEL),
+    "fastest": ("value_and_grad", Options.level),
+}
 
 
 def load(path: Path) -> ModuleType:
@@ -33,10 +39,10 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def generated(function: Any, args: tuple[Any, ...], kind: str) -> str:
+def generated(function: Any, args: tuple[Any, ...], kind: str, level: int) -> str:
     labels = list(function.__code__.co_varnames[: function.__code__.co_argcount])
     types = arguments(tuple(numba.typeof(arg) for arg in args), labels)
-    return module_text(build(function, types, kind, (0,), apart=True), function)
+    return module_text(build(function, types, kind, (0,), Options(level=level), apart=True), function)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -44,22 +50,23 @@ def generated(function: Any, args: tuple[Any, ...], kind: str) -> str:
 def test_text(case: str, name: str, request: pytest.FixtureRequest):
     source = load(HERE / case / "source.py")
     args = source.arguments(np.random.default_rng(7))
-    text = generated(getattr(source, case), args, KINDS[name])
+    text = generated(getattr(source, case), args, *KINDS[name])
     path = HERE / case / f"{name}.py"
     if request.config.getoption("--record", False):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), "the generated source changed: review it, then --record"
 
 
+@pytest.mark.parametrize("name", ["reverse", "fastest"])
 @pytest.mark.parametrize("case", CASES)
-def test_derivative(case: str, monkeypatch: pytest.MonkeyPatch):
+def test_derivative(case: str, name: str, monkeypatch: pytest.MonkeyPatch):
     """The recorded files, run as plain Python, against central differences."""
     monkeypatch.setattr(numba, "njit", lambda *_args, **_flags: lambda f: f)
     source = load(HERE / case / "source.py")
     f = getattr(source, case)
     rng = np.random.default_rng(7)
     args = source.arguments(rng)
-    reverse = getattr(load(HERE / case / "reverse.py"), f"{case}_value_and_grad")
+    reverse = getattr(load(HERE / case / f"{name}.py"), f"{case}_value_and_grad")
     forward = getattr(load(HERE / case / "forward.py"), f"{case}_jvp")
     single = np.asarray(args[0]).dtype == np.float32
     tolerance = 1e-4 if single else 1e-12

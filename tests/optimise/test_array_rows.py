@@ -53,7 +53,7 @@ def test_rows_have_the_derivatives_of_arrays(rng: np.random.Generator, f, shapes
 
 def lines(f):
     """The statements of the form for operands of one shape, from its condition on."""
-    made = tapec.emit(f, (0, 1), signature="f8[:, ::1], f8[:, ::1]").rpartition("@numba.njit")[0]
+    made = tapec.emit(f, (0, 1), signature="f8[:, ::1], f8[:, ::1]", opt_level=2).rpartition("@numba.njit")[0]
     text = made[made.index("\n    if ") :].splitlines()
     return [line for line in text if line.strip() and not line.strip().startswith("#")]
 

@@ -175,7 +175,7 @@ SHAPES = [(0, 3), (1, 1), (2, 2), (3, 3), (3, 4), (5, 9), (7, 6)]
 @pytest.mark.slow
 @pytest.mark.parametrize("f", sampled([staggered, backward, box], 3))
 def test_results_are_those_of_the_textbook_adjoint(f):
-    assert "_carried" in tapec.emit(f, wrt=(0, 1), signature="f8[:,::1],f8[:,::1],i8")
+    assert "_carried" in tapec.emit(f, wrt=(0, 1), signature="f8[:,::1],f8[:,::1],i8", opt_level=2)
     with interpreted():
         fast, plain = (tapec.value_and_grad(f, wrt=(0, 1), opt_level=level) for level in (2, 0))
         rng = np.random.default_rng(2)
@@ -200,7 +200,7 @@ def test_three_fields_compiled(shape):
 
 def test_nests_on_threads_do_not_carry():
     signature = "f8[:,::1],f8[:,::1],i8"
-    assert "_carried" not in tapec.emit(staggered, wrt=(0, 1), signature=signature, parallel=True)
+    assert "_carried" not in tapec.emit(staggered, wrt=(0, 1), signature=signature, parallel=True, opt_level=2)
 
 
 def test_what_is_carried_is_told():

@@ -106,11 +106,11 @@ def test_values_are_those_of_the_source():
 
 
 def test_flags_of_the_generated_module():
-    text = tapec.emit(long_sum, signature="f8[::1]", strict=True)
+    text = tapec.emit(long_sum, signature="f8[::1]", strict=True, opt_level=2)
     assert "fastmath" not in text
     assert "tapec_runtime" not in text
     assert re.search(r"@numba.njit\(error_model=\"numpy\", boundscheck=True\)", tapec.emit(
-        long_sum, signature="f8[::1]", strict=True, boundscheck=True
+        long_sum, signature="f8[::1]", strict=True, boundscheck=True, opt_level=2
     ))  # fmt: skip
 
 

@@ -193,7 +193,7 @@ def test_convention_of_gradients():
 def test_dtypes_are_those_of_numba(other):
     for text in ("z + x", "z * x", "x / z", "z - x", "z ** x"):
         f = from_text(f"def f(z, x):\n    return {text}\n")
-        source = tapec.emit(f, (0,), (numba.complex64, numba.from_dtype(np.dtype(other))), mode="jvp")
+        source = tapec.emit(f, (0,), (numba.complex64, numba.from_dtype(np.dtype(other))), mode="jvp", opt_level=2)
         numba.config.DISABLE_JIT = False
         wanted = numba.njit((numba.complex64, numba.from_dtype(np.dtype(other))))(f).nopython_signatures[0].return_type
         numba.config.DISABLE_JIT = True

@@ -350,7 +350,7 @@ def band(x, begin, end):
 def test_no_copy_of_what_an_iteration_reads_a_part_of(f: Callable[..., Any]):
     begin = np.array([3, 0, 2, 3, 1])
     args = np.random.default_rng(3).uniform(0.5, 1.5, 8), begin, begin + 4
-    forward, _, _ = tapec.emit(f, signature="f8[::1], i8[::1], i8[::1]").partition("# reverse sweep")
+    forward, _, _ = tapec.emit(f, signature="f8[::1], i8[::1], i8[::1]", opt_level=2).partition("# reverse sweep")
     assert not re.findall(r"_kept(?:_\d+)? = \w+_store", forward)
     with interpreted():
         check(f, args, forward_level=0)

@@ -135,12 +135,12 @@ def test_at_every_level_and_as_a_pullback(function, args):
 
 
 def test_few_values_known_in_number_stay_on_lists():
-    assert "_store_stack" not in tapec.emit(three_at_a_time, signature="f8[::1], i8")
+    assert "_store_stack" not in tapec.emit(three_at_a_time, signature="f8[::1], i8", opt_level=2)
 
 
 def test_short_loops_of_counted_ones_have_no_buffers_of_their_own():
     """An array for each row of a sparse matrix took three times as long as numbers on a list."""
-    text = tapec.emit(rows_of_a_sparse_matrix, signature="f8[::1], i8[::1], i8[::1], i8")
+    text = tapec.emit(rows_of_a_sparse_matrix, signature="f8[::1], i8[::1], i8[::1], i8", opt_level=2)
     assert "_store_stack" not in text and "_stack[" in text
 
 
@@ -172,7 +172,7 @@ def neighbours(x, thr):
 @pytest.mark.slow
 def test_a_few_iterations_that_formulas_count_stay_on_lists():
     """Two iterations are `4 - 2` of them, at least none."""
-    assert "_store_stack" not in tapec.emit(neighbours, signature="f8[::1], f8")
+    assert "_store_stack" not in tapec.emit(neighbours, signature="f8[::1], f8", opt_level=2)
     with interpreted():
         x = np.random.default_rng(3).uniform(0.1, 0.9, 9)
         check(neighbours, (x, 2.0), wrt=(0,), forward_level=0)

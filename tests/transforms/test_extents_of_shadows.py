@@ -87,6 +87,6 @@ def test_no_list_keeps_adjoints(f: Callable[..., Any]):
 @pytest.mark.slow
 def test_an_inverse_has_the_extents_of_its_matrix():
     """So that products with it may have a form for few elements, and what their loops keep is in buffers."""
-    text = tapec.emit(updates, (0, 1), signature="f8[:, ::1], f8[:, ::1]")
+    text = tapec.emit(updates, (0, 1), signature="f8[:, ::1], f8[:, ::1]", opt_level=2)
     few, _, _ = text.partition("_larger(")[2].partition("@numba.njit")
     assert "gain = np.dot(" not in few and "_bar_stack" not in few and "[0.0][:0]" not in few

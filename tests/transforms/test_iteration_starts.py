@@ -71,20 +71,20 @@ CASES = [
 
 
 def test_a_ray_keeps_where_its_points_are():
-    text = tapec.emit(march, wrt=0, signature="f8[:, ::1], f8, f8, f8, f8")
+    text = tapec.emit(march, wrt=0, signature="f8[:, ::1], f8, f8, f8, f8", opt_level=2)
     assert text.count("_stack = ") == 1
     assert re.search(r"kept_stack\.append\(\((x, y|y, x)\)\)", text)
 
 
 def test_a_table_keeps_where_it_is_asked():
-    text = tapec.emit(counted, wrt=(0, 1, 2), signature="f8[::1], f8, f8")
+    text = tapec.emit(counted, wrt=(0, 1, 2), signature="f8[::1], f8, f8", opt_level=2)
     assert [line.split()[0] for line in text.splitlines() if "_store = " in line] == ["x_store"]
 
 
 def test_one_value_is_kept_itself():
-    text = tapec.emit(alone, wrt=(0, 1, 2), signature="f8[::1], f8, f8")
+    text = tapec.emit(alone, wrt=(0, 1, 2), signature="f8[::1], f8, f8", opt_level=2)
     with mock.patch.object(Planner, "choose_starts", lambda planner: None):
-        assert tapec.emit(alone, wrt=(0, 1, 2), signature="f8[::1], f8, f8") == text
+        assert tapec.emit(alone, wrt=(0, 1, 2), signature="f8[::1], f8, f8", opt_level=2) == text
 
 
 @pytest.mark.parametrize(("f", "make", "wrt"), CASES)

@@ -210,7 +210,7 @@ def upwind(x, n):
 
 @pytest.mark.slow
 def test_what_branches_are_merged_into_is_kept_once():
-    text = tapec.emit(upwind, signature="f8[::1], i8")
+    text = tapec.emit(upwind, signature="f8[::1], i8", opt_level=2)
     # the differences, and roots and exponentials of all branches; the last one's exponential is not what it leaves
     assert text.count("g_store = np.empty(") == 1 and "g_store_1" not in text
     with oracles.interpreted():

@@ -87,7 +87,7 @@ def straight(x, y):
 
 
 def source(f, signature, wrt=(0, 1), **options):
-    return tapec.emit(f, wrt=wrt, signature=signature, **options)
+    return tapec.emit(f, wrt=wrt, signature=signature, **{"opt_level": 2, **options})
 
 
 def test_an_iteration_divides_once():

@@ -72,7 +72,7 @@ def test_derivatives_are_right(rng: np.random.Generator, f, sizes):
 
 
 def count(f, signature: str, **options) -> tuple[int, int]:
-    source = tapec.emit(f, 0, signature=signature, **options)
+    source = tapec.emit(f, 0, signature=signature, **{"opt_level": 2, **options})
     code = [line for line in source.splitlines() if not line.lstrip().startswith("#")]
     return tuple(sum(line.count(f"{name}(") for line in code) for name in ("sin", "cos"))
 

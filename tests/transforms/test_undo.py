@@ -140,7 +140,7 @@ def test_reverse_is_forward(f: Callable[..., Any]):
 @pytest.mark.slow
 @pytest.mark.parametrize("f", PROGRAMS[:-1], ids=lambda f: f.__name__)
 def test_elements_are_put_back(f: Callable[..., Any]):
-    text = tapec.emit(f, signature="f8[::1], i8[:,::1], i8")
+    text = tapec.emit(f, signature="f8[::1], i8[:,::1], i8", opt_level=2)
     assert re.search(r"old_st|\bold = kept_stack\.pop\(\)", text)
     told = str(tapec.explain(f, signature="f8[::1], i8[:,::1], i8"))
     assert "is put back: the reverse sweep undoes what is stored into it" in told
@@ -185,7 +185,7 @@ def where_it_stores(x, order, n):
 
 @pytest.mark.parametrize("f", [argument, part, where_it_stores], ids=lambda f: f.__name__)
 def test_not_put_back(f: Callable[..., Any]):
-    assert "old_st" not in tapec.emit(f, signature="f8[::1], i8[:,::1], i8")
+    assert "old_st" not in tapec.emit(f, signature="f8[::1], i8[:,::1], i8", opt_level=2)
 
 
 def test_the_caller_finds_what_the_function_left():

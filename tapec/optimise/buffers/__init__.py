@@ -13,6 +13,7 @@
 | `counted_lists.py` | make arrays of lists of numbers whose room can be counted beforehand |
 | `covering_nests.py` | nests of loops that come to every element of an array, once |
 | `dead_buffer_reuse.py` | reuse the array that the iteration before has dropped |
+| `dead_lists.py` | drop lists of which nobody reads what is taken off them |
 | `dead_stores.py` | leave out what the last loop over an array stores into it: nobody reads it afterwards |
 | `element_copies.py` | arrays whose elements are copies of another array's elements |
 | `element_copy_reuse.py` | keep elements once that two loops of an iteration keep as residuals |

@@ -15,6 +15,7 @@
 | `loop_peeling.py` | give the first and the last iterations of a loop around a ring loops of their own |
 | `loop_preheader.py` | buffers and extents that a pass puts before the outermost loop |
 | `loop_reversal.py` | run loops upward whose iterations can run in any order |
+| `nest_values.py` | what stands for the numbers of iterations where a nest becomes statements over whole arrays |
 | `neighbour_fusion.py` | fuse loops of the generated code over the same elements |
 | `optimal_paths.py` | reverse only the path that a dynamic programme has chosen |
 | `register_rotation.py` | carry to the next iterations what an iteration adds to their elements |

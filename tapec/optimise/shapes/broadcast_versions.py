@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
+from tapec.analyses.facts import facts
+from tapec.analyses.merged_extents import EqualExtents
 from tapec.optimise import costs
 from tapec.optimise.name_origins import Fresh
 from tapec.optimise.shapes.versions import FORMULA, Equal, Version, Versions, flat
@@ -41,6 +43,7 @@ from tapec.syntax.core import (
     Name,
     Op,
     Stmt,
+    blocks,
     map_blocks,
     walk,
     writes,
@@ -70,6 +73,24 @@ def broadcast_versions(function: Function, alone: bool = False) -> Versions | No
         asking = _Operands(function)
         other = replace(function, body=asking.block(function.body, lambda stmt: asking.broadcast(stmt, first, second)))
     return Versions((Version(with_equal(replace(function, body=body), equal), equal),), other)
+
+
+def with_extents_of_products(version: Version) -> Version:
+    """The version that asks at its start for what products in loops and branches need, where parameters decide that.
+
+    Where one does not fit, the general version raises the product's own error, if it comes to it.  Of other products
+    it is known without a question that they have been made.
+    """
+    function = version.program
+    worker = _Operands(function)
+    worker.known = {extent: formula for formula, extent in version.equal}
+    extents = EqualExtents(function.types, facts(function).scopes)
+    for stmt in walk(inner for one in function.body for block in blocks(one) for inner in block):
+        match stmt:
+            case Assign(value=Op(fn="np.dot", args=(Name(id=left), Name(id=right)))):
+                worker.alike((left, extents.rank(left) - 1), (right, 0), extents)
+    equal = (*version.equal, *worker.equal)
+    return replace(version, program=with_equal(function, equal), equal=equal) if worker.equal else version
 
 
 def remark_version(version: Version) -> None:
@@ -197,6 +218,16 @@ class _Operands:
             case [Assign(value=Op(fn=fn, args=args))] if fn in ALLOCATIONS:
                 return self.formula(args[axis + 1])
         return None
+
+    def alike(self, one: tuple[str, int], other: tuple[str, int], extents: EqualExtents) -> None:
+        """Take the extents of two axes to be equal, if both are formulas."""
+        found = []
+        for array, axis in (one, other):
+            known = extents.extent(array, axis)
+            found.append(self.extent(array, axis) if known is None else self.formula(known))
+        first, second = found
+        if first is not None and second is not None and not isinstance(first, Const) and not isinstance(second, Const):
+            self.unify(first, second)
 
     def unify(self, one: Expr, other: Expr) -> bool:
         """Whether two formulas are equal where extents of parameters are, which are taken to be from here on."""

@@ -15,10 +15,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.merged_extents import EqualExtents
+from tapec.analyses.merged_extents import EqualExtents, pushed_on_lists
 from tapec.analyses.scopes import Scopes
-from tapec.syntax.core import Assign, Block, Call, Const, Expr, Function, Name, Op, Push, Stmt, map_blocks, reads, walk
-from tapec.syntax.types import Stack
+from tapec.syntax.core import Assign, Block, Const, Expr, Function, Name, Op, Push, Stmt, map_blocks, walk
 
 
 def extents_of_one_size(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -45,18 +44,7 @@ class _Extents:
     def __init__(self, function: Function, found: Scopes, kept: bool = False) -> None:
         self.scopes = found
         self.kept = kept
-        pushed: dict[str, list[Expr]] = {}
-        # lists that are filled in other ways than by what is pushed under their own name
-        other: set[str] = {name for name in function.params if isinstance(function.types.get(name), Stack)}
-        for stmt in walk(function.body) if kept else ():
-            match stmt:
-                case Push(stack=stack, value=value):
-                    pushed.setdefault(stack, []).append(value)
-                case Call():
-                    other.update(name for name in reads(stmt) if isinstance(function.types.get(name), Stack))
-                case Assign(target=target, value=Name(id=source)) if isinstance(function.types.get(target), Stack):
-                    other |= {target, source}
-        self.equal = EqualExtents(function.types, found, pushed if kept else None, frozenset(other))
+        self.equal = EqualExtents(function.types, found, *(pushed_on_lists(function) if kept else ()))
 
     def block(self, block: Block) -> Block:
         return tuple(map(self.statement, block))

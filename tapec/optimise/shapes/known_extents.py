@@ -11,7 +11,7 @@ from collections import Counter
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.array_axes import ArrayAxes, IndexSum
 from tapec.analyses.facts import facts
-from tapec.analyses.merged_extents import EqualExtents
+from tapec.analyses.merged_extents import EqualExtents, pushed_on_lists
 from tapec.optimise.shapes.versions import OTHER_VERSION
 from tapec.syntax.core import Assign, Const, Expr, Function, If, Name, Op, Raise, walk, writes
 
@@ -21,7 +21,7 @@ class KnownExtents:
 
     def __init__(self, function: Function, axes: ArrayAxes) -> None:
         self.axes = axes
-        self.extents = EqualExtents(function.types, facts(function).scopes)
+        self.extents = EqualExtents(function.types, facts(function).scopes, *pushed_on_lists(function))
         self.sets: Counter[str] = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.sets.update(function.params)
         # of two keys that are equal, one by the other

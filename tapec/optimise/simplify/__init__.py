@@ -15,6 +15,7 @@
 | `renest.py` | put values that are used once back into the expressions that use them |
 | `shown_operations.py` | how errors name an operation: with the user's names |
 | `stack_layouts.py` | the layout of a list of arrays: that of all its arrays, or any |
+| `conditional_values.py` | a value that a branch chooses is one statement, where it is short |
 | `straighten.py` | write branches as a person would |
 | `strip_marks.py` | values without what is said of their derivatives, once nobody differentiates any more |
 | `tail_breaks.py` | bring every `break` into tail position again: what follows its `if` moves into the other ways |

@@ -79,4 +79,4 @@ def test_loops_over_a_list_ask_nothing():
             total += v
         return total
 
-    assert "IndexError" not in tapec.emit(squares, signature="float64[::1]")
+    assert "IndexError" not in tapec.emit(squares, signature="float64[::1]", opt_level=2)

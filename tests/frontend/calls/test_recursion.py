@@ -155,7 +155,7 @@ def test_each_closure_is_a_function_of_its_own(program):
 
 
 def test_closures_that_are_the_same_are_written_once():
-    text = tapec.emit(made_inside, signature="float64[::1]")
+    text = tapec.emit(made_inside, signature="float64[::1]", opt_level=2)
     assert "def inner_1_" in text and "inner_2" not in text
 
 

@@ -154,12 +154,12 @@ def test_what_is_never_negative_is_not():
 
 @pytest.mark.slow
 def test_the_usual_case_asks_for_multiples_and_stretches_nothing():
-    text = tapec.emit(gates, (0, 1), signature="f8[:, ::1], f8[::1], f8[:, ::1]")
+    text = tapec.emit(gates, (0, 1), signature="f8[:, ::1], f8[::1], f8[:, ::1]", opt_level=2)
     usual, _, _ = text.rpartition("@numba.njit")
     assert "4 * (b.shape[0] // 4)" in usual and "_general(" in usual
     assert "broadcast" not in usual and "negative dimensions" not in usual
 
 
 def test_what_never_reaches_the_end_has_one_form():
-    text = tapec.emit(first_parts, signature="f8[::1]")
+    text = tapec.emit(first_parts, signature="f8[::1]", opt_level=2)
     assert "broadcast" not in text and "OtherVersion" not in text and "_stack" not in text

@@ -110,7 +110,7 @@ def test_jvp_and_vjp():
 
 
 def test_printed_source_imports_the_class():
-    text = tapec.emit(refusing)
+    text = tapec.emit(refusing, opt_level=2)
     assert f"from {__name__} import Refused\n" in text
     space = {}
     exec(text, space)
@@ -122,7 +122,7 @@ def test_a_class_that_cannot_be_imported():
     with pytest.raises(Errors.Nested):
         tapec.grad(nested)(-1.0)
     with pytest.raises(UnsupportedType, match="`Nested` is a type, which cannot be printed"):
-        tapec.emit(nested)
+        tapec.emit(nested, opt_level=2)
 
 
 def test_on_a_tape():

@@ -110,4 +110,4 @@ def many(u):
 
 def test_many_iterations_are_refused():
     with pytest.raises(TapecError, match="a list that grows in a loop"):
-        tapec.emit(many, signature="f8[::1]")
+        tapec.emit(many, signature="f8[::1]", opt_level=2)

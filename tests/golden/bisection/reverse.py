@@ -45,11 +45,13 @@ def bisection_value_and_grad(a, lo, hi):
         weight_1 = weight_store[k]
         # if abs(f) < 1e-3:
         if leaving:
+            weight_bar_1 = weight_bar
             f_bar = 0.0
         else:
             # weight *= 1.0 + 0.1 * f
+            weight_bar_1 = total_store[k] * weight_bar
             f_bar = 0.1 * (weight_1 * weight_bar)
-            weight_bar = total_store[k] * weight_bar
+        weight_bar = weight_bar_1
         # f = mid * mid * mid - a
         a_bar -= f_bar
         leaving = False

@@ -19,10 +19,7 @@ def branches_value_and_grad(x, y):
     else:
         # elif x > 0.0:
         test_1 = x > 0.0
-        if test_1:
-            z = np.sin(x) - y
-        else:
-            z = x - y * y
+        z = np.sin(x) - y if test_1 else x - y * y
 
     # reverse sweep
     # return z * z

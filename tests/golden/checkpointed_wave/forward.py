@@ -12,27 +12,20 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def checkpointed_wave_jvp(start, speed, steps, start_dot):
     """The value of `checkpointed_wave` and its tangent, for given tangents of `start`."""
-    tapec_runtime.wide_vectors()
     n = start.shape[0]
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
     if n != start_dot.shape[0]:
         raise ValueError("the tangent of `start` has another shape than `start`")
-    old_dot = np.empty(n)
-    old = np.empty(n)
-    for i in range(n):
-        old_dot[i] = start_dot[i]
-        old[i] = start[i]
-    now_dot = np.empty(n)
-    now = np.empty(n)
-    for i in range(n):
-        now_dot[i] = start_dot[i]
-        now[i] = start[i]
+    old_dot = start_dot[:n].copy()
+    old = start.copy()
+    now_dot = start_dot[:n].copy()
+    now = start.copy()
     new = np.zeros(n)
     new_dot = np.zeros(n)
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for _ in tapec_runtime.checkpointed(range(steps), 3):
         # for i in range(1, now.shape[0] - 1):
-        for i in tapec_runtime.independent(range(1, n - 1)):
+        for i in range(1, n - 1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             now_i = now[i]
             now_dot_i = now_dot[i]

@@ -12,25 +12,20 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def checkpointed_wave_value_and_grad(start, speed, steps):
     """The value of `checkpointed_wave` and its gradient with respect to `start`."""
-    tapec_runtime.wide_vectors()
     # forward sweep
     n = start.shape[0]
-    old = np.empty(n)
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    for i in range(n):
-        old[i] = start[i]
-    now = np.empty(n)
-    for i in range(n):
-        now[i] = start[i]
+    old = start.copy()
+    now = start.copy()
     slots = max(min(3, steps), 1)
     depth = 0
     place = 0
     new = np.zeros(n)
     new_bar = np.zeros(n)
-    old_bar = np.zeros(n)
-    old_bar_1 = old_bar
     now_bar = np.zeros(n)
     now_bar_1 = now_bar
+    old_bar = np.zeros(n)
+    old_bar_1 = old_bar
     iterations_saved = np.empty(slots, dtype=np.int64)
     new_1_saved = np.empty((slots, n))
     now_saved = np.empty((slots, n))
@@ -48,7 +43,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             depth += 1
             place = tapec_runtime.next_checkpoint(k, steps + 1, slots - depth)
         # for i in range(1, now.shape[0] - 1):
-        for i in tapec_runtime.independent(range(1, n - 1)):
+        for i in range(1, n - 1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             now_i = now[i]
             product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
@@ -61,12 +56,13 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     energy = 0.0
     # for i in range(now.shape[0]):
     for i in range(n):
-        # energy += now[i] ** 2
-        now_i_1 = now[i]
-        now_bar_1[i] += 2 * now_i_1
-        energy += now_i_1 ** 2
+        energy += now[i] ** 2
 
     # reverse sweep
+    # for i in range(now.shape[0]):
+    for i in range(n - 1, -1, -1):
+        # energy += now[i] ** 2
+        now_bar_1[i] += 2 * now[i]
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for k in range(steps - 1, -1, -1):
         depth_less_one = depth - 1
@@ -92,10 +88,10 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             # for i in range(1, now.shape[0] - 1):
             for i in range(1, n - 1):
                 # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-                now_i_2 = now[i]
+                now_i_1 = now[i]
                 now_next = now[i + 1]
-                product_1 = speed * (now[i - 1] - now_i_2 * now_i_2 + now_next)
-                new[i] = 2.0 * now_i_2 - old[i] + product_1
+                product_1 = speed * (now[i - 1] - now_i_1 * now_i_1 + now_next)
+                new[i] = 2.0 * now_i_1 - old[i] + product_1
             new_1 = new
             new = old
             old = now
@@ -109,21 +105,15 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             now_bar_i = now_bar_1[i]
             now_bar_1[i] = 0.0
             adjoint = speed * now_bar_i
-            number = np.uint64(i + 1)
-            old_bar_1[number] += adjoint
+            old_bar_1[i + 1] += adjoint
             adjoint_1 = -(now[i] * adjoint)
-            number_1 = np.uint64(i - 1)
-            old_bar_1[number_1] += adjoint
+            old_bar_1[i - 1] += adjoint
             new_bar[i] -= now_bar_i
             old_bar_1[i] += adjoint_1 + adjoint_1 + 2.0 * now_bar_i
         depth = t
         old_bar_1, new_bar, now_bar_1 = new_bar, now_bar_1, old_bar_1
-    start_bar = np.empty(n)
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    for i in range(n):
-        now_bar_i_1 = now_bar[i]
-        now_bar[i] = 0.0
-        start_bar[i] = now_bar_i_1
-    for i in range(n):
-        start_bar[i] += old_bar[i]
+    start_bar = now_bar.copy()
+    now_bar[:] = 0.0
+    start_bar += old_bar
     return energy, (start_bar,)

@@ -107,15 +107,14 @@ def complex_newton_value_and_grad(c, n):
             ratio_3 = z_im_1 / z_re_1
             size = z_re_1 + z_im_1 * ratio_3
             test_4 = adjoint_2 != 0.0
-            inverse = 1.0 / size
-            adjoint_4 = adjoint_2 * inverse if test_4 else 0.0
-            adjoint_5 = -((c_im - c_re * ratio_3) / size * adjoint_2 * inverse)
+            adjoint_4 = adjoint_2 / size if test_4 else 0.0
+            adjoint_5 = -((c_im - c_re * ratio_3) / size * adjoint_2 / size)
             c_im_bar += adjoint_4
             adjoint_6 = -adjoint_4
             c_re_bar += ratio_3 * adjoint_6
             test_5 = adjoint_3 != 0.0
-            adjoint_7 = adjoint_3 * inverse if test_5 else 0.0
-            adjoint_8 = -((c_re + c_im * ratio_3) / size * adjoint_3 * inverse)
+            adjoint_7 = adjoint_3 / size if test_5 else 0.0
+            adjoint_8 = -((c_re + c_im * ratio_3) / size * adjoint_3 / size)
             size_bar = (adjoint_5 if test_4 else 0.0) + (adjoint_8 if test_5 else 0.0)
             ratio_bar = c_re * adjoint_6 + c_im * adjoint_7 + z_im_1 * size_bar
             test_6 = ratio_bar != 0.0
@@ -129,21 +128,21 @@ def complex_newton_value_and_grad(c, n):
             ratio_4 = z_re_1 / z_im_1
             size = z_re_1 * ratio_4 + z_im_1
             test_7 = adjoint_2 != 0.0
-            inverse_1 = 1.0 / size
-            adjoint_11 = adjoint_2 * inverse_1 if test_7 else 0.0
-            adjoint_12 = -((c_im * ratio_4 - c_re) / size * adjoint_2 * inverse_1)
+            adjoint_11 = adjoint_2 / size if test_7 else 0.0
+            adjoint_12 = -((c_im * ratio_4 - c_re) / size * adjoint_2)
             c_re_bar -= adjoint_11
             c_im_bar += ratio_4 * adjoint_11
             test_8 = adjoint_3 != 0.0
-            adjoint_13 = adjoint_3 * inverse_1 if test_8 else 0.0
-            adjoint_14 = -((c_re * ratio_4 + c_im) / size * adjoint_3 * inverse_1)
-            size_bar = (adjoint_12 if test_7 else 0.0) + (adjoint_14 if test_8 else 0.0)
+            adjoint_13 = adjoint_3 / size if test_8 else 0.0
+            adjoint_14 = -((c_re * ratio_4 + c_im) / size * adjoint_3)
+            adjoint_15 = adjoint_14 / size if test_8 else 0.0
+            size_bar = (adjoint_12 / size if test_7 else 0.0) + adjoint_15
             ratio_1_bar = c_im * adjoint_11 + c_re * adjoint_13 + z_re_1 * size_bar
             test_9 = ratio_1_bar != 0.0
-            adjoint_15 = ratio_1_bar / z_im_1 if test_9 else 0.0
-            adjoint_16 = -(ratio_4 * ratio_1_bar / z_im_1) if test_9 else 0.0
+            adjoint_16 = ratio_1_bar / z_im_1 if test_9 else 0.0
+            adjoint_17 = -(ratio_4 * ratio_1_bar / z_im_1) if test_9 else 0.0
             c_im_bar += adjoint_13
             c_re_bar += ratio_4 * adjoint_13
-            z_re_bar = adjoint_3 + ratio_4 * size_bar + adjoint_15
-            t = adjoint_2 + size_bar + adjoint_16
+            z_re_bar = adjoint_3 + ratio_4 * size_bar + adjoint_16
+            t = adjoint_2 + size_bar + adjoint_17
     return result_7 + z_re, (complex(c_re_bar, c_im_bar),)

@@ -28,13 +28,8 @@ def cumulative_jvp(x, x_dot):
             out_dot[j] = t
             out[j] = total
     # return np.sum(np.sqrt(1.0 + c * c))
-    total_1 = 0.0
-    total_1_dot = 0.0
-    for i in range(n):
-        out_i = out[i]
-        tangent = out_i * out_dot[i]
-        tangent_1 = tangent + tangent
-        root = np.sqrt(1.0 + out_i * out_i)
-        total_1 += root
-        total_1_dot += 0.5 * tangent_1 / root if tangent_1 != 0.0 else 0.0
-    return total_1, total_1_dot
+    tangent = out * out_dot
+    tangent_1 = tangent + tangent
+    root = np.sqrt(1.0 + out * out)
+    total_dot = np.sum(np.where(tangent_1 != 0.0, 0.5 * tangent_1 / root, 0.0))
+    return np.sum(root), total_dot

@@ -15,23 +15,20 @@ def cumulative_value_and_grad(x):
     n = x.shape[0]
     # c = np.cumsum(x)
     test = n > 0
-    out_bar = np.empty(n)
+    out = np.empty(n)
     if test:
         total = x[0]
-        out_bar[0] = total
+        out[0] = total
         for j in range(1, n):
             total += x[j]
-            out_bar[j] = total
+            out[j] = total
     # return np.sum(np.sqrt(1.0 + c * c))
-    total_1 = 0.0
-    for i in range(n):
-        out_bar_i = out_bar[i]
-        root = np.sqrt(1.0 + out_bar_i * out_bar_i)
-        adjoint = out_bar_i * (0.5 / root)
-        out_bar[i] = adjoint + adjoint
-        total_1 += root
+    root = np.sqrt(1.0 + out * out)
 
     # reverse sweep
+    # return np.sum(np.sqrt(1.0 + c * c))
+    product = out * (0.5 / root)
+    out_bar = product + product
     x_bar = np.zeros(n)
     # c = np.cumsum(x)
     if test:
@@ -42,4 +39,4 @@ def cumulative_value_and_grad(x):
             total_bar += out_bar_j
             x_bar[j] += total_bar
         x_bar[0] += total_bar + out_bar[0]
-    return total_1, (x_bar,)
+    return np.sum(root), (x_bar,)

@@ -19,13 +19,14 @@ def dot_loop_value_and_grad(x, y):
     if x_size > n:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, x_size - 1, n, "s += x[i] * y[i]")
     s = 0.0
-    x_bar = np.empty(x_size)
     # for i in range(x.size):
     for i in range(x_size):
-        # s += x[i] * y[i]
-        y_i = y[i]
-        x_bar[i] = y_i
-        s += x[i] * y_i
+        s += x[i] * y[i]
 
     # reverse sweep
+    x_bar = np.zeros(x_size)
+    # for i in range(x.size):
+    for i in range(x_size - 1, -1, -1):
+        # s += x[i] * y[i]
+        x_bar[i] += y[i]
     return s, (x_bar,)

@@ -13,11 +13,11 @@ def early_return_jvp(x, x_dot):
     n = x.shape[0]
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
+    left = False
     result = 0.0
     result_dot = 0.0
     s = 0.0
     s_dot = 0.0
-    left = False
     # for i in range(x.size):
     for i in range(n):
         left = False

@@ -13,10 +13,10 @@ def early_return_value_and_grad(x):
     """The value of `early_return` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    result = 0.0
-    s = 0.0
     iterations = 0
     left = False
+    result = 0.0
+    s = 0.0
     exit_1_store = np.empty(n, dtype=np.int64)
     iterations_1_store = np.empty(n, dtype=np.int64)
     s_store = np.empty((n, max(0, n - 1)))
@@ -45,31 +45,27 @@ def early_return_value_and_grad(x):
 
     # reverse sweep
     if left:
-        return_bar = 1.0
+        result_bar = 1.0
         s_bar = 0.0
     else:
-        return_bar = 0.0
+        result_bar = 0.0
         s_bar = 1.0
     x_bar = np.zeros(n)
     # for i in range(x.size):
     for i in range(iterations - 1, -1, -1):
-        difference = iterations_1_store[i] - 1
-        x_bar_sum = 0.0
         leaving = exit_1_store[i] != 0
         # for j in range(i):
-        for j in range(difference, -1, -1):
+        for j in range(iterations_1_store[i] - 1, -1, -1):
             s = s_store[i, j]
             # if s > 1.0:
             if leaving:
                 # return s * s
-                adjoint = s * return_bar
+                adjoint = s * result_bar
                 s_bar += adjoint
                 s_bar += adjoint
-                return_bar = 0.0
+                result_bar = 0.0
             # s += x[i] * x[j]
             x_bar[j] += x[i] * s_bar
-            x_bar_sum += x[j] * s_bar
+            x_bar[i] += x[j] * s_bar
             leaving = False
-        if -1 < difference:
-            x_bar[i] += x_bar_sum
     return result, (x_bar,)

@@ -2,20 +2,15 @@
 
 `x_dot` is the tangent of `x`: how fast it changes.  A comment is the line of the source that the lines below it
 come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def elementwise_jvp(x, y, x_dot):
     """The value of `elementwise` and its tangent, for given tangents of `x`."""
-    tapec_runtime.wide_vectors()
     n = x.shape[0]
     # z = x * y + np.sin(x)
     if n != x_dot.shape[0]:
@@ -53,15 +48,15 @@ def elementwise_jvp(x, y, x_dot):
         out = x
         out_dot = x_dot
         work = y
-    total = 0.0
-    total_dot = 0.0
-    for i in range(out.shape[0]):
-        out_i = out[i]
-        out_dot_i = out_dot[i]
-        work_i = work[i]
-        total_1 = out_i * work_i + tapec_runtime.sin(out_i)
-        # return (z**2).sum() / x.size
-        tangent = 2 * total_1 * (work_i * out_dot_i + tapec_runtime.cos(out_i) * out_dot_i)
-        total += total_1 ** 2
-        total_dot += tangent
-    return total / n, total_dot / n
+    out_size = out.shape[0]
+    z_dot = np.zeros(out_size)
+    z = np.empty(out_size)
+    out_part = out[:out_size]
+    out_dot_part = out_dot[:out_size]
+    work_part = work[:out_size]
+    z_dot[:out_size] = work_part * out_dot_part + np.cos(out_part) * out_dot_part
+    z[:out_size] = out_part * work_part + np.sin(out_part)
+    # return (z**2).sum() / x.size
+    z_part = z[:out_size]
+    tangent = np.sum(2 * z_part * z_dot[:out_size]) / n
+    return np.sum(z_part ** 2) / n, tangent

@@ -2,41 +2,28 @@
 
 The forward sweep computes the value and keeps what the reverse sweep reads.  `x_bar` is the adjoint of `x`: the
 derivative of the result by it.  A comment is the line of the source that the lines below it come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def elementwise_value_and_grad(x, y):
     """The value of `elementwise` and its gradient with respect to `x`."""
-    tapec_runtime.wide_vectors()
     if y.shape[0] != x.shape[0]:
         return elementwise_value_and_grad_general(x, y)
 
     # forward sweep
     n = x.shape[0]
-    # return (z**2).sum() / x.size
-    ratio = 1.0 / n
-    # z = x * y + np.sin(x)
-    total = 0.0
-    x_bar = np.empty(n)
-    for i in range(n):
-        x_i = x[i]
-        y_i = y[i]
-        total_1 = x_i * y_i + tapec_runtime.sin(x_i)
-        # return (z**2).sum() / x.size
-        product = 2 * total_1 * ratio
-        x_bar[i] = tapec_runtime.cos(x_i) * product + y_i * product
-        total += total_1 ** 2
+    z = x * y + np.sin(x)
 
     # reverse sweep
-    return total / n, (x_bar,)
+    # return (z**2).sum() / x.size
+    z_bar = 2 * z * (1.0 / n)
+    # z = x * y + np.sin(x)
+    x_bar = np.cos(x) * z_bar + y * z_bar
+    return np.sum(z ** 2) / n, (x_bar,)
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -71,26 +58,24 @@ def elementwise_value_and_grad_general(x, y):
     for i in range(extent):
         out_1[i] = y[i * step_1]
     z = np.empty(extent)
-    for i in range(extent):
-        out_i = out[i]
-        z[i] = out_i * out_1[i] + tapec_runtime.sin(out_i)
+    out_part = out[:extent]
+    z[:extent] = out_part * out_1[:extent] + np.sin(out_part)
     # return (z**2).sum() / x.size
-    ratio = 1.0 / n
-    total = 0.0
-    z_bar = np.zeros(extent)
-    for i in range(extent):
-        z_i = z[i]
-        z_bar[i] += 2 * z_i * ratio
-        total += z_i ** 2
+    result = np.sum(z[:extent] ** 2) / n
 
     # reverse sweep
+    # return (z**2).sum() / x.size
+    ratio = 1.0 / n
+    extent_less_one = extent - 1
+    z_bar = np.zeros(extent)
+    for i in range(extent_less_one, -1, -1):
+        z_bar[i] += 2 * z[i] * ratio
     out_bar = np.zeros(extent)
     # z = x * y + np.sin(x)
-    for i in range(extent):
+    for i in range(extent_less_one, -1, -1):
         z_bar_i = z_bar[i]
-        adjoint = out_1[i] * z_bar_i
-        out_bar[i] += tapec_runtime.cos(out[i]) * z_bar_i + adjoint
+        out_bar[i] += np.cos(out[i]) * z_bar_i + out_1[i] * z_bar_i
     x_bar = np.zeros(n)
-    for i in range(extent):
+    for i in range(extent_less_one, -1, -1):
         x_bar[i * step] += out_bar[i]
-    return total / n, (x_bar,)
+    return result, (x_bar,)

@@ -14,16 +14,18 @@ def gather_indices_value_and_grad(x, index):
     """The value of `gather_indices` and its gradient with respect to `x`."""
     # forward sweep
     s = 0.0
-    x_bar = np.zeros(x.shape[0])
+    n = index.shape[0]
     # for k in range(index.size):
-    for k in range(index.shape[0]):
-        # s += x[index[k]] ** 3
-        index_k = index[k]
-        x_index_k = x[index_k]
-        if index_k >= x.shape[0] or x.shape[0] + index_k < 0:
-            raise tapec_runtime.IndexOutOfRange("`x`", 0, index_k, x.shape[0], "s += x[index[k]] ** 3")
-        x_bar[index_k] += 3 * x_index_k ** 2
-        s += x_index_k ** 3
+    for k in range(n):
+        s += x[index[k]] ** 3
 
     # reverse sweep
+    x_bar = np.zeros(x.shape[0])
+    # for k in range(index.size):
+    for k in range(n - 1, -1, -1):
+        # s += x[index[k]] ** 3
+        index_k = index[k]
+        if index_k >= x.shape[0] or x.shape[0] + index_k < 0:
+            raise tapec_runtime.IndexOutOfRange("`x`", 0, index_k, x.shape[0], "s += x[index[k]] ** 3")
+        x_bar[index_k] += 3 * x[index_k] ** 2
     return s, (x_bar,)

@@ -6,32 +6,23 @@ come from.
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def heat_in_place_jvp(u, steps, u_dot):
     """The value of `heat_in_place` and its tangent, for given tangents of `u`."""
-    tapec_runtime.wide_vectors()
     n = u.shape[0]
     # v = u.copy()
     if n != u_dot.shape[0]:
         raise ValueError("the tangent of `u` has another shape than `u`")
-    v_dot = np.empty(n)
-    v = np.empty(n)
-    for i in range(n):
-        v_dot[i] = u_dot[i]
-        v[i] = u[i]
-    # w = v.copy()
-    w_dot = np.empty(n)
-    w = np.empty(n)
+    v_dot = u_dot[:n].copy()
+    v = u.copy()
     for _ in range(steps):
         # w = v.copy()
-        for i in tapec_runtime.independent(range(n)):
-            w_dot[i] = v_dot[i]
-            w[i] = v[i]
+        w_dot = v_dot.copy()
+        w = v.copy()
         # for i in range(1, v.size - 1):
-        for i in tapec_runtime.independent(range(1, n - 1)):
+        for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             w_i = w[i]
             w_dot_i = w_dot[i]
@@ -39,11 +30,5 @@ def heat_in_place_jvp(u, steps, u_dot):
             v_dot[i] = w_dot_i + tangent
             v[i] = w_i + 0.1 * (w[i - 1] - 2.0 * w_i + w[i + 1])
     # return np.sum(v * v)
-    total = 0.0
-    total_dot = 0.0
-    for i in range(n):
-        v_i = v[i]
-        tangent_1 = v_i * v_dot[i]
-        total += v_i * v_i
-        total_dot += tangent_1 + tangent_1
-    return total, total_dot
+    tangent_1 = v * v_dot
+    return np.sum(v * v), np.sum(tangent_1 + tangent_1)

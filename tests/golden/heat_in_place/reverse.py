@@ -6,62 +6,39 @@ derivative of the result by it.  A comment is the line of the source that the li
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def heat_in_place_value_and_grad(u, steps):
     """The value of `heat_in_place` and its gradient with respect to `u`."""
-    tapec_runtime.wide_vectors()
     # forward sweep
     n = u.shape[0]
-    v = np.empty(n)
-    # v = u.copy()
-    for i in range(n):
-        v[i] = u[i]
-    # w = v.copy()
-    w = np.empty(n)
+    v = u.copy()
     for _ in range(steps):
-        # w = v.copy()
-        for i in range(n):
-            w[i] = v[i]
+        w = v.copy()
         # for i in range(1, v.size - 1):
         for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             w_i = w[i]
             v[i] = w_i + 0.1 * (w[i - 1] - 2.0 * w_i + w[i + 1])
-    # return np.sum(v * v)
-    total = 0.0
-    u_bar = np.empty(n)
-    for i in range(n):
-        v_i = v[i]
-        u_bar[i] = v_i + v_i
-        total += v_i * v_i
 
     # reverse sweep
-    # w = v.copy()
-    w_bar = np.empty(n)
+    # return np.sum(v * v)
+    v_bar = v + v
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
-        # w = v.copy()
-        for i in range(n):
-            w_bar[i] = 0.0
-        w_bar_carried = 0.0
-        w_bar_carried_1 = 0.0
+        w_bar = np.zeros(n)
         # for i in range(1, v.size - 1):
-        for i in range(1, n - 1):
+        for i in range(n - 2, 0, -1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            u_bar_i = u_bar[i]
-            w_bar_carried_2 = 0.1 * u_bar_i
-            w_bar_carried_3 = u_bar_i - 2.0 * w_bar_carried_2 + w_bar_carried_1
-            u_bar[i] = 0.0
-            w_bar[i - 1] += w_bar_carried_2 + w_bar_carried
-            w_bar_carried = w_bar_carried_3
-            w_bar_carried_1 = w_bar_carried_2
-        if 1 < n - 1:
-            w_bar[n - 2] += w_bar_carried
-            w_bar[n - 1] += w_bar_carried_1
+            v_bar_i = v_bar[i]
+            v_bar[i] = 0.0
+            adjoint = 0.1 * v_bar_i
+            w_bar[i + 1] += adjoint
+            w_bar[i - 1] += adjoint
+            w_bar[i] += v_bar_i - 2.0 * adjoint
         # w = v.copy()
-        for i in range(n):
-            u_bar[i] += w_bar[i]
-    return total, (u_bar,)
+        v_bar += w_bar
+    # v = u.copy()
+    u_bar = v_bar.copy()
+    return np.sum(v * v), (u_bar,)

@@ -2,9 +2,6 @@
 
 `x_dot` is the tangent of `x`: how fast it changes.  A comment is the line of the source that the lines below it
 come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
@@ -17,7 +14,6 @@ def hologram_jvp(phase, field, phase_dot):
     """The value of `hologram` and its tangent, for given tangents of `phase`."""
     field_re = field.real
     field_im = field.imag
-    tapec_runtime.wide_vectors()
     n = phase.shape[0]
     # wave = np.exp(1j * phase) * field + 1.0
     if n != phase_dot.shape[0]:
@@ -71,41 +67,29 @@ def hologram_jvp(phase, field, phase_dot):
     if out_size <= 0:
         raise tapec_runtime.IndexOutOfRange("an array", 0, 0, out_size, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
     # wave = np.exp(1j * phase) * field + 1.0
-    out_size_or_zero = max(out_size, 0)
-    t_kept = np.empty(out_size_or_zero)
-    t_kept_1 = np.empty(out_size_or_zero)
-    for i in range(out_size):
-        total = 0.0 + out[i]
-        t_kept_1[i] = total
-        t_kept[i] = total
-    for i in range(out_size):
-        t_kept_1[i] = tapec_runtime.cos(t_kept_1[i])
-    for i in range(out_size):
-        t_kept[i] = tapec_runtime.sin(t_kept[i])
+    wave_im_dot = np.zeros(out_size)
     wave_re = np.empty(out_size)
-    wave_re_dot = np.empty(out_size)
+    wave_re_dot = np.zeros(out_size)
     wave_im = np.empty(out_size)
-    wave_im_dot = np.empty(out_size)
-    for i in tapec_runtime.independent(range(out_size)):
-        t_i = t_kept[i]
-        out_dot_i = out_dot[i]
-        t_i_1 = t_kept_1[i]
-        field_re_i = field_re[i]
-        field_im_i = field_im[i]
-        tangent = -(t_i * out_dot_i)
-        tangent_1 = t_i_1 * out_dot_i
-        wave_re_dot[i] = field_re_i * tangent - field_im_i * tangent_1
-        wave_re[i] = t_i_1 * field_re_i - t_i * field_im_i + 1.0
-        wave_im_dot[i] = field_im_i * tangent + field_re_i * tangent_1
-        wave_im[i] = 0.0 + (t_i_1 * field_im_i + t_i * field_re_i)
+    out_part = out[:out_size]
+    out_dot_part = out_dot[:out_size]
+    cosine = np.cos(out_part)
+    sine = np.sin(out_part)
+    negative = -(sine * out_dot_part)
+    product_1 = cosine * out_dot_part
+    field_re_part = field_re[:out_size]
+    field_im_part = field_im[:out_size]
+    wave_re_dot[:out_size] = field_re_part * negative - field_im_part * product_1
+    wave_re[:out_size] = cosine * field_re_part - sine * field_im_part + 1.0
+    wave_im_dot[:out_size] = field_im_part * negative + field_re_part * product_1
+    wave_im[:out_size] = cosine * field_im_part + sine * field_re_part
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    total_1 = 0.0
-    total_1_dot = 0.0
-    for i in range(out_size):
-        wave_re_i = wave_re[i]
-        wave_im_i = wave_im[i]
-        tangent_2 = wave_re_i * wave_re_dot[i]
-        tangent_3 = wave_im_i * wave_im_dot[i]
-        total_1 += wave_re_i * wave_re_i + wave_im_i * wave_im_i
-        total_1_dot += tangent_2 + tangent_2 + (tangent_3 + tangent_3)
-    return total_1 + wave_im[0], total_1_dot + wave_im_dot[0]
+    wave_re_part = wave_re[:out_size]
+    wave_im_part = wave_im[:out_size]
+    result = np.hypot(wave_re_part, wave_im_part)
+    chosen = np.where(result == 0.0, 1.0, result)
+    tangent = wave_re_part / chosen * wave_re_dot[:out_size]
+    tangent_1 = wave_im_part / chosen * wave_im_dot[:out_size]
+    result_1 = np.sum(result ** 2) + wave_im[0]
+    tangent_2 = np.sum(2 * result * (tangent + tangent_1)) + wave_im_dot[0]
+    return result_1, tangent_2

@@ -2,9 +2,6 @@
 
 The forward sweep computes the value and keeps what the reverse sweep reads.  `x_bar` is the adjoint of `x`: the
 derivative of the result by it.  A comment is the line of the source that the lines below it come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
@@ -17,7 +14,6 @@ def hologram_value_and_grad(phase, field):
     """The value of `hologram` and its gradient with respect to `phase`."""
     field_re = field.real
     field_im = field.imag
-    tapec_runtime.wide_vectors()
     if field_re.shape[0] != phase.shape[0]:
         return hologram_value_and_grad_general(phase, field)
 
@@ -26,41 +22,30 @@ def hologram_value_and_grad(phase, field):
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("an array", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
-    wave_re_bar = np.empty(n)
-    wave_im = np.empty(n)
     # wave = np.exp(1j * phase) * field + 1.0
-    for i in range(n):
-        total = 0.0 + phase[i]
-        cosine = tapec_runtime.cos(total)
-        sine = tapec_runtime.sin(total)
-        field_re_i = field_re[i]
-        field_im_i = field_im[i]
-        wave_re_bar[i] = cosine * field_re_i - sine * field_im_i + 1.0
-        wave_im[i] = 0.0 + (cosine * field_im_i + sine * field_re_i)
+    cosine = np.cos(phase)
+    sine = np.sin(phase)
+    field_im_part = field_im[:n]
+    wave_re = cosine * field_re - sine * field_im_part + 1.0
+    wave_im = cosine * field_im_part + sine * field_re
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    total_1 = 0.0
-    phase_bar = np.empty(n)
-    for i in range(n):
-        wave_re_bar_i = wave_re_bar[i]
-        wave_im_i = wave_im[i]
-        phase_bar[i] = wave_im_i + wave_im_i
-        wave_re_bar[i] = wave_re_bar_i + wave_re_bar_i
-        total_1 += wave_re_bar_i * wave_re_bar_i + wave_im_i * wave_im_i
+    result = np.hypot(wave_re, wave_im)
+    result_1 = np.sum(result ** 2) + wave_im[0]
 
     # reverse sweep
+    wave_im_bar = np.zeros(n)
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    phase_bar[0] += 1.0
+    wave_im_bar[0] += 1.0
+    product = 2 * result
+    chosen = np.where(result == 0.0, 1.0, result)
+    wave_im_bar += wave_im / chosen * product
+    wave_re_bar = wave_re / chosen * product
     # wave = np.exp(1j * phase) * field + 1.0
-    for i in range(n):
-        total_2 = 0.0 + phase[i]
-        field_re_i_1 = field_re[i]
-        field_im_i_1 = field_im[i]
-        phase_bar_i = phase_bar[i]
-        wave_re_bar_i_1 = wave_re_bar[i]
-        adjoint = tapec_runtime.cos(total_2) * (field_re_i_1 * phase_bar_i - field_im_i_1 * wave_re_bar_i_1)
-        adjoint_1 = -(tapec_runtime.sin(total_2) * (field_im_i_1 * phase_bar_i + field_re_i_1 * wave_re_bar_i_1))
-        phase_bar[i] = adjoint + adjoint_1
-    return total_1 + wave_im[0], (phase_bar,)
+    field_im_part_1 = field_im[:n]
+    t_bar = field_re * wave_im_bar - field_im_part_1 * wave_re_bar
+    t_bar_1 = field_im_part_1 * wave_im_bar + field_re * wave_re_bar
+    phase_bar = np.cos(phase) * t_bar - np.sin(phase) * t_bar_1
+    return result_1, (phase_bar,)
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -114,40 +99,43 @@ def hologram_value_and_grad_general(phase, field):
     t_1 = out_1
     wave_re = np.empty(extent)
     wave_im = np.empty(extent)
-    for i in range(extent):
-        total = 0.0 + out[i]
-        cosine = tapec_runtime.cos(total)
-        sine = tapec_runtime.sin(total)
-        t_i = t_1[i]
-        t_i_1 = t[i]
-        wave_re[i] = cosine * t_i - sine * t_i_1 + 1.0
-        wave_im[i] = 0.0 + (cosine * t_i_1 + sine * t_i)
+    out_part = out[:extent]
+    cosine = np.cos(out_part)
+    sine = np.sin(out_part)
+    t_part = t_1[:extent]
+    t_part_1 = t[:extent]
+    wave_re[:extent] = cosine * t_part - sine * t_part_1 + 1.0
+    wave_im[:extent] = cosine * t_part_1 + sine * t_part
+    return_store = np.empty(max(extent, 0))
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    total_1 = 0.0
-    wave_re_bar = np.zeros(extent)
-    wave_im_bar = np.zeros(extent)
-    for i in range(extent):
-        wave_re_i = wave_re[i]
-        wave_im_i = wave_im[i]
-        wave_im_bar[i] += wave_im_i + wave_im_i
-        wave_re_bar[i] += wave_re_i + wave_re_i
-        total_1 += wave_re_i * wave_re_i + wave_im_i * wave_im_i
+    wave_im_part = wave_im[:extent]
+    result = np.hypot(wave_re[:extent], wave_im_part)
+    return_store[:extent] = result
+    result_1 = np.sum(result ** 2) + wave_im[0]
 
     # reverse sweep
+    wave_im_bar = np.zeros(extent)
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     wave_im_bar[0] += 1.0
+    extent_less_one = extent - 1
+    wave_re_bar = np.zeros(extent)
+    for i in range(extent_less_one, -1, -1):
+        result_2 = return_store[i]
+        product = 2 * result_2
+        chosen = 1.0 if result_2 == 0.0 else result_2
+        wave_im_bar[i] += wave_im[i] / chosen * product
+        wave_re_bar[i] += wave_re[i] / chosen * product
     out_bar = np.zeros(extent)
     # wave = np.exp(1j * phase) * field + 1.0
-    for i in range(extent):
-        total_2 = 0.0 + out[i]
-        t_i_2 = t_1[i]
-        t_i_3 = t[i]
+    for i in range(extent_less_one, -1, -1):
+        total = 0.0 + out[i]
+        t_i = t_1[i]
+        t_i_1 = t[i]
         wave_im_bar_i = wave_im_bar[i]
         wave_re_bar_i = wave_re_bar[i]
-        adjoint = tapec_runtime.cos(total_2) * (t_i_2 * wave_im_bar_i - t_i_3 * wave_re_bar_i)
-        adjoint_1 = -(tapec_runtime.sin(total_2) * (t_i_3 * wave_im_bar_i + t_i_2 * wave_re_bar_i))
-        out_bar[i] += adjoint + adjoint_1
+        adjoint = -(np.sin(total) * (t_i_1 * wave_im_bar_i + t_i * wave_re_bar_i))
+        out_bar[i] += np.cos(total) * (t_i * wave_im_bar_i - t_i_1 * wave_re_bar_i) + adjoint
     phase_bar = np.zeros(n)
-    for i in range(extent):
+    for i in range(extent_less_one, -1, -1):
         phase_bar[i * step] += out_bar[i]
-    return total_1 + wave_im[0], (phase_bar,)
+    return result_1, (phase_bar,)

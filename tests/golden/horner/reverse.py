@@ -20,10 +20,10 @@ def horner_value_and_grad(c, x):
 
     # reverse sweep
     r_bar = 1.0
-    c_bar = np.empty(n)
+    c_bar = np.zeros(n)
     # for i in range(c.size - 1, -1, -1):
     for i in range(n):
         # r = r * x + c[i]
-        c_bar[i] = r_bar
+        c_bar[i] += r_bar
         r_bar = x * r_bar
     return r, (c_bar,)

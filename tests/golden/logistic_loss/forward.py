@@ -2,20 +2,15 @@
 
 `x_dot` is the tangent of `x`: how fast it changes.  A comment is the line of the source that the lines below it
 come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_loss_jvp(w, x, y, w_dot):
     """The value of `logistic_loss` and its tangent, for given tangents of `w`."""
-    tapec_runtime.wide_vectors()
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     if w.shape[0] != w_dot.shape[0]:
         raise ValueError("the tangent of `w` has another shape than `w`")
@@ -55,14 +50,10 @@ def logistic_loss_jvp(w, x, y, w_dot):
         work = x_w
         work_dot = tangent
         out = y
-    total = 0.0
-    total_dot = 0.0
     out_size = out.shape[0]
-    for i in range(out_size):
-        negative = -out[i]
-        exponential = tapec_runtime.exp(negative * work[i])
-        tangent_1 = exponential * (negative * work_dot[i])
-        total_1 = 1.0 + exponential
-        total += tapec_runtime.log(total_1)
-        total_dot += tangent_1 / total_1 if tangent_1 != 0.0 else 0.0
-    return total / out_size, total_dot / out_size
+    negative = -out[:out_size]
+    exponential = np.exp(negative * work[:out_size])
+    tangent_1 = exponential * (negative * work_dot[:out_size])
+    total = 1.0 + exponential
+    tangent_2 = np.sum(np.where(tangent_1 != 0.0, tangent_1 / total, 0.0)) / out_size
+    return np.sum(np.log(total)) / out_size, tangent_2

@@ -2,41 +2,34 @@
 
 The forward sweep computes the value and keeps what the reverse sweep reads.  `x_bar` is the adjoint of `x`: the
 derivative of the result by it.  A comment is the line of the source that the lines below it come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_loss_value_and_grad(w, x, y):
     """The value of `logistic_loss` and its gradient with respect to `w`."""
-    tapec_runtime.wide_vectors()
     if x.shape[0] != y.shape[0]:
         return logistic_loss_value_and_grad_general(w, x, y)
 
     # forward sweep
-    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    x_w = np.dot(x, w)
     n = y.shape[0]
-    ratio = 1.0 / n
-    total = 0.0
-    x_w_bar = np.empty(n)
-    for i in range(n):
-        negative = -y[i]
-        exponential = tapec_runtime.exp(negative * x_w[i])
-        total_1 = 1.0 + exponential
-        x_w_bar[i] = negative * (exponential * (ratio / total_1 if ratio != 0.0 else 0.0))
-        total += tapec_runtime.log(total_1)
+    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+    exponential = np.exp(-(y * np.dot(x, w)))
+    result = np.sum(np.log(1.0 + exponential)) / n
 
     # reverse sweep
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    w_bar = np.dot(x.T, x_w_bar)
-    return total / n, (w_bar,)
+    ratio = 1.0 / n
+    t_bar = np.zeros(n)
+    for i in range(n - 1, -1, -1):
+        exponential_i = exponential[i]
+        product = exponential_i * (ratio / (1.0 + exponential_i) if ratio != 0.0 else 0.0)
+        t_bar[i] -= y[i] * product
+    w_bar = np.dot(x.T, t_bar)
+    return result, (w_bar,)
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -71,20 +64,23 @@ def logistic_loss_value_and_grad_general(w, x, y):
     out_1 = np.empty(extent)
     for i in range(extent):
         out_1[i] = x_w[i * step_1]
-    ratio = 1.0 / extent
-    total = 0.0
-    out_1_bar = np.zeros(extent)
-    for i in range(extent):
-        negative = -out[i]
-        exponential = tapec_runtime.exp(negative * out_1[i])
-        total_1 = 1.0 + exponential
-        out_1_bar[i] += negative * (exponential * (ratio / total_1 if ratio != 0.0 else 0.0))
-        total += tapec_runtime.log(total_1)
+    t_store = np.empty(max(extent, 0))
+    out_part = out_1[:extent]
+    exponential = np.exp(-(out[:extent] * out_part))
+    t_store[:extent] = exponential
+    result = np.sum(np.log(1.0 + exponential)) / extent
 
     # reverse sweep
-    x_w_bar = np.zeros(x_rows)
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    for i in range(extent):
+    ratio = 1.0 / extent
+    extent_less_one = extent - 1
+    out_1_bar = np.zeros(extent)
+    for i in range(extent_less_one, -1, -1):
+        t_i = t_store[i]
+        product = t_i * (ratio / (1.0 + t_i) if ratio != 0.0 else 0.0)
+        out_1_bar[i] -= out[i] * product
+    x_w_bar = np.zeros(x_rows)
+    for i in range(extent_less_one, -1, -1):
         x_w_bar[i * step_1] += out_1_bar[i]
     w_bar = np.dot(x.T, x_w_bar)
-    return total / extent, (w_bar,)
+    return result, (w_bar,)

@@ -28,9 +28,9 @@ def masked_mean_value_and_grad(x, floor):
     # reverse sweep
     # return total / count
     ratio = 1.0 / count
-    x_bar = np.empty(n)
+    x_bar = np.zeros(n)
     # for value in x:
-    for k in range(n):
+    for k in range(n - 1, -1, -1):
         value = x[k]
         if value < floor:
             value_bar = 0.0
@@ -38,5 +38,5 @@ def masked_mean_value_and_grad(x, floor):
             # total += value * value
             product = value * ratio
             value_bar = product + product
-        x_bar[k] = value_bar
+        x_bar[k] += value_bar
     return total / count, (x_bar,)

@@ -13,33 +13,33 @@ def nested_while_value_and_grad(x):
     """The value of `nested_while` and its gradient with respect to `x`."""
     # forward sweep
     s = 0.0
-    v_stack = [0.0] * 64
     n = x.shape[0]
-    x_bar = np.empty(n)
     # for i in range(x.size):
     for i in range(n):
-        height = 0
+        v = x[i]
+        while abs(v) > 0.1:
+            v = 0.5 * v * v
+            s += v
+
+    # reverse sweep
+    x_bar = np.zeros(n)
+    # for i in range(x.size):
+    for i in range(n - 1, -1, -1):
+        v_stack = [0.0][:0]
         iterations = 0
         v = x[i]
         while abs(v) > 0.1:
-            if height == len(v_stack):
-                v_stack.extend(v_stack)
-            v_stack[height] = v
-            height += 1
+            v_stack.append(v)
             iterations += 1
             v = 0.5 * v * v
-            s += v
         v_bar = 0.0
         # while abs(v) > 0.1:
         for iteration in range(iterations - 1, -1, -1):
-            height -= 1
-            v = v_stack[height]
+            v = v_stack.pop()
             # s += v
             v_bar += 1.0
             # v = 0.5 * v * v
             v_bar = 0.5 * v * v_bar + 0.5 * (v * v_bar)
         # v = x[i]
-        x_bar[i] = v_bar
-
-    # reverse sweep
+        x_bar[i] += v_bar
     return s, (x_bar,)

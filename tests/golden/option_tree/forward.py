@@ -19,7 +19,7 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
     if steps < 0:
         raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")
     # values = np.empty(steps + 1)
-    values_dot = np.empty(steps + 1)
+    values_dot = np.zeros(steps + 1)
     values = np.empty(steps + 1)
     for i in range(steps + 1):
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
@@ -28,37 +28,15 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
         tangent = -(power * spot_dot)
         values_dot[i] = 0.0 if 0.0 > difference else (0.5 * tangent if difference == 0.0 else tangent)
         values[i] = max(difference, 0.0)
-    # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-    chosen = -1
-    chosen_1 = 0
     for k in range(steps, 0, -1):
-        total = -1 + k
-        negative = -k
-        total_1 = negative + total * 2
-        test = chosen < chosen_1
-        if total >= 0:
-            chosen = total_1 if test else max(total_1, chosen)
-            chosen_1 = negative if test else min(negative, chosen_1)
-    difference_1 = chosen - chosen_1
-    total_2 = difference_1 // 2 + 1
-    t_set = np.empty(max(total_2 * 2, 0))
-    for k in range(2):
-        for k_1 in range((difference_1 - k) // 2 + 1):
-            number = np.uint64(k * total_2 + k_1)
-            t_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
-    for k in range(steps, 0, -1):
-        # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-        difference_2 = -k - chosen_1
-        total_3 = difference_2 % 2 * total_2 + difference_2 // 2
-        t_row = t_set[total_3:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             tangent_1 = 0.49 * (values_dot[i] + values_dot[i + 1])
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_row_i = t_row[i]
-            difference_3 = strike - spot * t_row_i
-            tangent_2 = -(t_row_i * spot_dot)
-            tangent_3 = 0.5 * (tangent_1 + tangent_2) if hold == difference_3 else tangent_1
-            values_dot[i] = tangent_2 if difference_3 > hold else tangent_3
-            values[i] = max(hold, difference_3)
+            power_1 = 1.1 ** (2 * i - k + 1)
+            difference_1 = strike - spot * power_1
+            tangent_2 = -(power_1 * spot_dot)
+            tangent_3 = 0.5 * (tangent_1 + tangent_2) if hold == difference_1 else tangent_1
+            values_dot[i] = tangent_2 if difference_1 > hold else tangent_3
+            values[i] = max(hold, difference_1)
     return values[0], values_dot[0]

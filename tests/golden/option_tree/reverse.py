@@ -28,41 +28,19 @@ def option_tree_value_and_grad(spot, strike, steps):
         power = 1.1 ** (2 * i - steps)
         power_store[i] = power
         values[i] = max(strike - spot * power, 0.0)
-    # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-    chosen = -1
-    chosen_1 = 0
-    for k in range(steps, 0, -1):
-        total = -1 + k
-        negative = -k
-        total_1 = negative + total * 2
-        test = chosen < chosen_1
-        if total >= 0:
-            chosen = total_1 if test else max(total_1, chosen)
-            chosen_1 = negative if test else min(negative, chosen_1)
-    difference = chosen - chosen_1
-    total_2 = difference // 2 + 1
-    steps_plus_one_set = np.empty(max(total_2 * 2, 0))
-    for k in range(2):
-        for k_1 in range((difference - k) // 2 + 1):
-            number = np.uint64(k * total_2 + k_1)
-            steps_plus_one_set[number] = 1.1 ** (k_1 * 2 + k + chosen_1 + 1)
     steps_or_zero = max(steps, 0)
     larger = max(max(0, steps), 1)
-    t_row_i_store = np.empty((steps_or_zero, larger))
+    power_1_store = np.empty((steps_or_zero, larger))
     hold_store = np.empty((steps_or_zero, larger))
     for k in range(steps, 0, -1):
         iteration = steps - k
-        # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-        difference_1 = -k - chosen_1
-        total_3 = difference_1 % 2 * total_2 + difference_1 // 2
-        t_row = steps_plus_one_set[total_3:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             hold_store[iteration, i] = hold
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_row_i = t_row[i]
-            t_row_i_store[iteration, i] = t_row_i
-            values[i] = max(hold, strike - spot * t_row_i)
+            power_1 = 1.1 ** (2 * i - k + 1)
+            power_1_store[iteration, i] = power_1
+            values[i] = max(hold, strike - spot * power_1)
 
     # reverse sweep
     values_bar = np.zeros(steps_plus_one)
@@ -72,32 +50,30 @@ def option_tree_value_and_grad(spot, strike, steps):
     # for k in range(steps, 0, -1):
     for k in range(1, steps_plus_one):
         iteration_1 = steps - k
-        values_bar_carried = 0.0
-        for i in tapec_runtime.independent(range(k)):
+        # for i in range(k):
+        for i in range(k - 1, -1, -1):
             hold = hold_store[iteration_1, i]
-            t_row_i_iteration_1_i = t_row_i_store[iteration_1, i]
+            power_iteration_1_i = power_1_store[iteration_1, i]
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            difference_2 = strike - spot * t_row_i_iteration_1_i
+            difference = strike - spot * power_iteration_1_i
             values_bar_i = values_bar[i]
-            test_1 = difference_2 > hold
-            test_2 = hold == difference_2
+            values_bar[i] = 0.0
+            test = difference > hold
+            test_1 = hold == difference
             adjoint = 0.5 * values_bar_i
-            adjoint_1 = -(t_row_i_iteration_1_i * (values_bar_i if test_1 else (adjoint if test_2 else 0.0)))
+            adjoint_1 = -(power_iteration_1_i * (values_bar_i if test else (adjoint if test_1 else 0.0)))
             # hold = 0.49 * (values[i] + values[i + 1])
-            values_bar_carried_1 = 0.49 * (0.0 if test_1 else (adjoint if test_2 else values_bar_i))
-            values_bar[i] = values_bar_carried_1 + values_bar_carried
+            adjoint_2 = 0.49 * (0.0 if test else (adjoint if test_1 else values_bar_i))
+            values_bar[i + 1] += adjoint_2
+            values_bar[i] += adjoint_2
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
             spot_bar += adjoint_1
-            values_bar_carried = values_bar_carried_1
-        if 0 <= k - 1:
-            # hold = 0.49 * (values[i] + values[i + 1])
-            values_bar[k] += values_bar_carried
     # for i in range(steps + 1):
-    for i in range(steps_plus_one):
+    for i in range(steps, -1, -1):
         power_i = power_store[i]
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
-        difference_3 = strike - spot * power_i
+        difference_1 = strike - spot * power_i
         values_bar_i_1 = values_bar[i]
-        adjoint_2 = -(0.0 if 0.0 > difference_3 else (0.5 * values_bar_i_1 if difference_3 == 0.0 else values_bar_i_1))
-        spot_bar += power_i * adjoint_2
+        adjoint_3 = -(0.0 if 0.0 > difference_1 else (0.5 * values_bar_i_1 if difference_1 == 0.0 else values_bar_i_1))
+        spot_bar += power_i * adjoint_3
     return values[0], (spot_bar,)

@@ -19,47 +19,46 @@ def pairwise_energy_value_and_grad(p, cutoff):
     if p_cols < 2 and p_rows > 1:
         raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_cols, "dy = p[i, 1] - p[j, 1]")
     energy = 0.0
-    p_bar = np.zeros((p_rows, p_cols))
     # for i in range(p.shape[0]):
     for i in range(p_rows):
-        p_bar_sum = 0.0
-        p_bar_sum_1 = 0.0
         for j in range(i):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]
             r2 = dx * dx + dy * dy
-            # if r2 < cutoff * cutoff:
-            test = r2 < cutoff * cutoff
-            if test:
+            if r2 < cutoff * cutoff:
                 # s6 = 1.0 / r2**3
                 s6 = 1.0 / r2 ** 3
-                # energy += 4.0 * s6 * (s6 - 1.0)
-                product = 4.0 * s6
-                difference = s6 - 1.0
-                energy += product * difference
-                s6_bar = product + 4.0 * difference
-                # s6 = 1.0 / r2**3
-                adjoint = -(s6 * s6_bar * s6) if s6_bar != 0.0 else 0.0
-                adjoint_1 = 3 * r2 ** 2 * adjoint
-                # r2 = dx * dx + dy * dy
-                adjoint_2 = dy * adjoint_1
-                dy_bar = adjoint_2 + adjoint_2
-                adjoint_3 = dx * adjoint_1
-                dx_bar = adjoint_3 + adjoint_3
-                # dy = p[i, 1] - p[j, 1]
-                p_bar[j, 1] -= dy_bar
-                # dx = p[i, 0] - p[j, 0]
-                p_bar[j, 0] -= dx_bar
-                # dy = p[i, 1] - p[j, 1]
-                p_bar_sum += dy_bar
-                # dx = p[i, 0] - p[j, 0]
-                p_bar_sum_1 += dx_bar
-        if p_bar_sum != 0.0:
-            # dy = p[i, 1] - p[j, 1]
-            p_bar[i, 1] += p_bar_sum
-        if p_bar_sum_1 != 0.0:
-            # dx = p[i, 0] - p[j, 0]
-            p_bar[i, 0] += p_bar_sum_1
+                energy += 4.0 * s6 * (s6 - 1.0)
 
     # reverse sweep
+    p_bar = np.zeros((p_rows, p_cols))
+    # for i in range(p.shape[0]):
+    for i in range(p_rows - 1, -1, -1):
+        # for j in range(i):
+        for j in range(i - 1, -1, -1):
+            dx = p[i, 0] - p[j, 0]
+            dy = p[i, 1] - p[j, 1]
+            r2 = dx * dx + dy * dy
+            if r2 < cutoff * cutoff:
+                # s6 = 1.0 / r2**3
+                power = r2 ** 3
+                s6 = 1.0 / power
+                # energy += 4.0 * s6 * (s6 - 1.0)
+                s6_bar = 4.0 * s6 + 4.0 * (s6 - 1.0)
+                # s6 = 1.0 / r2**3
+                adjoint = -(s6 * s6_bar / power) if s6_bar != 0.0 else 0.0
+                r2_bar = 3 * r2 ** 2 * adjoint
+            else:
+                r2_bar = 0.0
+            # r2 = dx * dx + dy * dy
+            adjoint_1 = dy * r2_bar
+            dy_bar = adjoint_1 + adjoint_1
+            adjoint_2 = dx * r2_bar
+            dx_bar = adjoint_2 + adjoint_2
+            # dy = p[i, 1] - p[j, 1]
+            p_bar[j, 1] -= dy_bar
+            p_bar[i, 1] += dy_bar
+            # dx = p[i, 0] - p[j, 0]
+            p_bar[j, 0] -= dx_bar
+            p_bar[i, 0] += dx_bar
     return energy, (p_bar,)

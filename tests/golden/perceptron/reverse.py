@@ -2,14 +2,10 @@
 
 The forward sweep computes the value and keeps what the reverse sweep reads.  `x_bar` is the adjoint of `x`: the
 derivative of the result by it.  A comment is the line of the source that the lines below it come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -17,33 +13,14 @@ def perceptron_value_and_grad(w1, w2, x):
     """The value of `perceptron` and its gradient with respect to `w1`."""
     # forward sweep
     # hidden = np.tanh(w1 @ x)
-    w1_x = np.dot(w1, x)
-    w1_rows = w1.shape[0]
-    hidden = np.empty(w1_rows)
-    for i in range(w1_rows):
-        hidden[i] = tapec_runtime.tanh(w1_x[i])
+    hidden = np.tanh(np.dot(w1, x))
     # return np.sum((w2 @ hidden) ** 2)
     w2_hidden = np.dot(w2, hidden)
-    total = 0.0
-    w2_rows = w2.shape[0]
-    w2_hidden_bar = np.empty(w2_rows)
-    for i in range(w2_rows):
-        w2_hidden_i = w2_hidden[i]
-        w2_hidden_bar[i] = 2 * w2_hidden_i
-        total += w2_hidden_i ** 2
 
     # reverse sweep
     # return np.sum((w2 @ hidden) ** 2)
-    adjoint = np.dot(w2.T, w2_hidden_bar)
-    w1_x_bar = np.empty(w1_rows)
-    for i in range(w1_rows):
-        # hidden = np.tanh(w1 @ x)
-        hidden_i = hidden[i]
-        w1_x_bar[i] = (1.0 - hidden_i * hidden_i) * adjoint[i]
-    w1_cols = w1.shape[1]
-    w1_bar = np.empty((w1_rows, w1_cols))
-    for i in range(w1_rows):
-        seed = w1_x_bar[i]
-        for j in range(w1_cols):
-            w1_bar[i, j] = seed * x[j]
-    return total, (w1_bar,)
+    hidden_bar = np.dot(w2.T, 2 * w2_hidden)
+    # hidden = np.tanh(w1 @ x)
+    t_bar = (1.0 - hidden * hidden) * hidden_bar
+    w1_bar = t_bar[:, None] * x
+    return np.sum(w2_hidden ** 2), (w1_bar,)

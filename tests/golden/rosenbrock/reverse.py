@@ -13,23 +13,20 @@ def rosenbrock_value_and_grad(x):
     """The value of `rosenbrock` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    x_bar = np.empty(n)
-    for i in range(max(n - 1, 0), n):
-        x_bar[np.uint64(i)] = 0.0
     s = 0.0
-    x_bar_carried = 0.0
     # for i in range(x.size - 1):
     for i in range(n - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         x_i = x[i]
-        difference = x[i + 1] - x_i ** 2
-        difference_1 = 1.0 - x_i
-        x_bar_carried_1 = 2 * difference * 100.0
-        x_bar[i] = -(2 * difference_1) - 2 * x_i * x_bar_carried_1 + x_bar_carried
-        s += 100.0 * difference ** 2 + difference_1 ** 2
-        x_bar_carried = x_bar_carried_1
-    if 0 < n - 1:
-        x_bar[n - 1] += x_bar_carried
+        s += 100.0 * (x[i + 1] - x_i ** 2) ** 2 + (1.0 - x_i) ** 2
 
     # reverse sweep
+    x_bar = np.zeros(n)
+    # for i in range(x.size - 1):
+    for i in range(n - 2, -1, -1):
+        # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+        x_i_1 = x[i]
+        product = 2 * (x[i + 1] - x_i_1 ** 2) * 100.0
+        x_bar[i] += -(2 * (1.0 - x_i_1)) - 2 * x_i_1 * product
+        x_bar[i + 1] += product
     return s, (x_bar,)

@@ -12,17 +12,20 @@ import numpy as np
 def single_precision_value_and_grad(x):
     """The value of `single_precision` and its gradient with respect to `x`."""
     # forward sweep
-    number = np.float32(1.0)
     s = np.float32(0.0)
     n = x.shape[0]
-    x_bar = np.empty(n, dtype=np.float32)
     # for i in range(x.size):
     for i in range(n):
         # s += x[i] * x[i]
         x_i = x[i]
-        product = x_i * number
-        x_bar[i] = product + product
         s += x_i * x_i
 
     # reverse sweep
+    number = np.float32(1.0)
+    x_bar = np.zeros(n, dtype=np.float32)
+    # for i in range(x.size):
+    for i in range(n - 1, -1, -1):
+        # s += x[i] * x[i]
+        product = x[i] * number
+        x_bar[i] += product + product
     return s, (x_bar,)

@@ -2,9 +2,6 @@
 
 `x_dot` is the tangent of `x`: how fast it changes.  A comment is the line of the source that the lines below it
 come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import math
@@ -16,7 +13,6 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def softmax_entropy_jvp(z, label, z_dot):
     """The value of `softmax_entropy` and its tangent, for given tangents of `z`."""
-    tapec_runtime.wide_vectors()
     n = z.shape[0]
     if n != z_dot.shape[0]:
         raise ValueError("the tangent of `z` has another shape than `z`")
@@ -27,19 +23,21 @@ def softmax_entropy_jvp(z, label, z_dot):
     if label >= n or label + n < 0:
         raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]
+    top_dot = z_dot[0]
     # for i in range(1, z.size):
     for i in range(1, n):
         if z[i] > top:
             top = z[i]
+            top_dot = z_dot[i]
     total = 0.0
     total_dot = 0.0
     # for i in range(z.size):
     for i in range(n):
         # total += math.exp(z[i] - top)
-        exponential = tapec_runtime.exp(z[i] - top)
+        exponential = math.exp(z[i] - top)
         total += exponential
-        total_dot += exponential * z_dot[i]
+        total_dot += exponential * (z_dot[i] - top_dot)
     # return math.log(total) + top - z[label]
+    tangent = (total_dot / total if total_dot != 0.0 else 0.0) + top_dot
     result = math.log(total) + top - z[label]
-    tangent = (total_dot / total if total_dot != 0.0 else 0.0) - z_dot[label]
-    return result, tangent
+    return result, tangent - z_dot[label]

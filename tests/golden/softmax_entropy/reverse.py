@@ -2,9 +2,6 @@
 
 The forward sweep computes the value and keeps what the reverse sweep reads.  `x_bar` is the adjoint of `x`: the
 derivative of the result by it.  A comment is the line of the source that the lines below it come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import math
@@ -17,7 +14,6 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def softmax_entropy_value_and_grad(z, label):
     """The value of `softmax_entropy` and its gradient with respect to `z`."""
-    tapec_runtime.wide_vectors()
     # forward sweep
     n = z.shape[0]
     # top = z[0]
@@ -27,16 +23,20 @@ def softmax_entropy_value_and_grad(z, label):
     if label >= n or label + n < 0:
         raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]
+    test_store = np.empty(max(n - 1, 0), dtype=np.bool_)
     # for i in range(1, z.size):
     for i in range(1, n):
-        if z[i] > top:
+        # if z[i] > top:
+        test = z[i] > top
+        test_store[i - 1] = test
+        if test:
             top = z[i]
     total = 0.0
     exponential_store = np.empty(n)
     # for i in range(z.size):
     for i in range(n):
         # total += math.exp(z[i] - top)
-        exponential = tapec_runtime.exp(z[i] - top)
+        exponential = math.exp(z[i] - top)
         exponential_store[i] = exponential
         total += exponential
     # return math.log(total) + top - z[label]
@@ -47,8 +47,20 @@ def softmax_entropy_value_and_grad(z, label):
     # return math.log(total) + top - z[label]
     z_bar[label] -= 1.0
     ratio = 1.0 / total
+    top_bar = 1.0
     # for i in range(z.size):
-    for i in range(n):
+    for i in range(n - 1, -1, -1):
         # total += math.exp(z[i] - top)
-        z_bar[i] += exponential_store[i] * ratio
+        product = exponential_store[i] * ratio
+        z_bar[i] += product
+        top_bar -= product
+    # for i in range(1, z.size):
+    for i in range(n - 1, 0, -1):
+        # if z[i] > top:
+        if test_store[i - 1]:
+            # top = z[i]
+            z_bar[i] += top_bar
+            top_bar = 0.0
+    # top = z[0]
+    z_bar[0] += top_bar
     return result, (z_bar,)

@@ -2,9 +2,6 @@
 
 `x_dot` is the tangent of `x`: how fast it changes.  A comment is the line of the source that the lines below it
 come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
@@ -15,7 +12,6 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def triangular_map_jvp(w, x, w_dot):
     """The value of `triangular_map` and its tangent, for given tangents of `w`."""
-    tapec_runtime.wide_vectors()
     w_rows = w.shape[0]
     # n, d = x.shape
     if w_rows != w_dot.shape[0]:
@@ -31,80 +27,26 @@ def triangular_map_jvp(w, x, w_dot):
         raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
     if d > w_cols and test:
         raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
-    room = min(n, 64)
     total = 0.0
     total_dot = 0.0
-    image_dot_sum_lanes = np.empty(64)
-    image_sum_lanes = np.empty(64)
-    x_lanes = np.empty((d, 64))
-    image = np.empty((d, room))
-    image_dot = np.empty((d, room))
-    # for i in range(n):
-    for i_first in range(0, n, 64):
-        lanes = min(n - i_first, 64)
-        # image[r] += w[r, c] * x[i, c]
-        for j in range(d):
-            for lane in range(lanes):
-                i = i_first + lane
-                x_lanes[j, lane] = x[i, j]
-        # image = np.empty(d)
-        for i in range(d):
-            for i_1 in range(room):
-                image_dot[i, i_1] = 0.0
+    image = np.empty(d)
+    image_dot = np.zeros(d)
+    for i in range(n):
         for r in range(d):
             # image[r] = 0.0
-            for lane in tapec_runtime.independent(range(lanes)):
-                image_dot[r, lane] = 0.0
-                image[r, lane] = 0.0
-                image_dot_sum_lanes[lane] = 0.0
-                image_sum_lanes[lane] = 0.0
-            product = max(r + 1, 0) // 4 * 4
-            # for c in range(r + 1):
-            for c in range(0, product, 4):
+            image_dot[r] = 0.0
+            image[r] = 0.0
+            for c in range(r + 1):
                 # image[r] += w[r, c] * x[i, c]
-                w_rc = w[r, c]
-                w_dot_rc = w_dot[r, c]
-                c_1 = c + 1
-                w_r_c_1 = w[r, c_1]
-                w_dot_r_c_1 = w_dot[r, c_1]
-                c_2 = c + 2
-                w_r_c_2 = w[r, c_2]
-                w_dot_r_c_2 = w_dot[r, c_2]
-                c_3 = c + 3
-                w_r_c_3 = w[r, c_3]
-                w_dot_r_c_3 = w_dot[r, c_3]
-                for lane in tapec_runtime.independent(range(lanes)):
-                    x_lanes_c_lane = x_lanes[c, lane]
-                    x_lanes_c_1_lane = x_lanes[c_1, lane]
-                    tangent = x_lanes_c_1_lane * w_dot_r_c_1
-                    image_dot_sum = image_dot_sum_lanes[lane] + x_lanes_c_lane * w_dot_rc + tangent
-                    image_sum = image_sum_lanes[lane] + w_rc * x_lanes_c_lane + w_r_c_1 * x_lanes_c_1_lane
-                    x_lanes_c_2_lane = x_lanes[c_2, lane]
-                    x_lanes_c_3_lane = x_lanes[c_3, lane]
-                    image_dot_sum_lanes[lane] = image_dot_sum + x_lanes_c_2_lane * w_dot_r_c_2 + x_lanes_c_3_lane * w_dot_r_c_3
-                    image_sum_lanes[lane] = image_sum + w_r_c_2 * x_lanes_c_2_lane + w_r_c_3 * x_lanes_c_3_lane
-            # for c in range(r + 1):
-            for c in range(product, r + 1):
-                # image[r] += w[r, c] * x[i, c]
-                w_rc_1 = w[r, c]
-                w_dot_rc_1 = w_dot[r, c]
-                for lane in tapec_runtime.independent(range(lanes)):
-                    x_lanes_c_lane_1 = x_lanes[c, lane]
-                    image_dot_sum_lanes[lane] += x_lanes_c_lane_1 * w_dot_rc_1
-                    image_sum_lanes[lane] += w_rc_1 * x_lanes_c_lane_1
-            # for c in range(r + 1):
-            if 0 < r + 1:
-                # image[r] += w[r, c] * x[i, c]
-                for lane in tapec_runtime.independent(range(lanes)):
-                    image_dot[r, lane] += image_dot_sum_lanes[lane]
-                    image[r, lane] += image_sum_lanes[lane]
+                x_ic = x[i, c]
+                image_dot[r] += x_ic * w_dot[r, c]
+                image[r] += w[r, c] * x_ic
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
-            for lane in range(lanes):
-                image_r_lane = image[r, lane]
-                product_1 = image_r_lane * image_r_lane
-                tangent_1 = image_r_lane * image_dot[r, lane]
-                tangent_2 = tangent_1 + tangent_1
-                total += tapec_runtime.log1p(product_1)
-                total_dot += tangent_2 / (1.0 + product_1) if tangent_2 != 0.0 else 0.0
+            image_r = image[r]
+            product = image_r * image_r
+            tangent = image_r * image_dot[r]
+            tangent_1 = tangent + tangent
+            total += np.log1p(product)
+            total_dot += tangent_1 / (1.0 + product) if tangent_1 != 0.0 else 0.0
     return total, total_dot

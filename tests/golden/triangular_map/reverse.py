@@ -2,9 +2,6 @@
 
 The forward sweep computes the value and keeps what the reverse sweep reads.  `x_bar` is the adjoint of `x`: the
 derivative of the result by it.  A comment is the line of the source that the lines below it come from.
-
-Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
-takes the C library's.
 """
 
 import numba
@@ -15,7 +12,6 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def triangular_map_value_and_grad(w, x):
     """The value of `triangular_map` and its gradient with respect to `w`."""
-    tapec_runtime.wide_vectors()
     # forward sweep
     w_rows = w.shape[0]
     d = x.shape[1]
@@ -27,73 +23,41 @@ def triangular_map_value_and_grad(w, x):
     w_cols = w.shape[1]
     if d > w_cols and test:
         raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
-    room = min(n, 64)
     total = 0.0
-    w_bar = np.zeros((w_rows, w_cols))
-    image_sum_lanes = np.empty(64)
-    x_lanes = np.empty((d, 64))
-    image = np.empty((d, room))
-    image_bar = np.empty((d, room))
-    # for i in range(n):
-    for i_first in range(0, n, 64):
-        lanes = min(n - i_first, 64)
-        # image[r] += w[r, c] * x[i, c]
-        for j in range(d):
-            for lane in range(lanes):
-                i = i_first + lane
-                x_lanes[j, lane] = x[i, j]
+    image = np.empty(d)
+    image_store = np.empty((n, d))
+    for i in range(n):
         for r in range(d):
-            # image[r] = 0.0
-            for lane in range(lanes):
-                image[r, lane] = 0.0
-                image_sum_lanes[lane] = 0.0
-            product = max(r + 1, 0) // 4 * 4
-            # for c in range(r + 1):
-            for c in range(0, product, 4):
-                # image[r] += w[r, c] * x[i, c]
-                w_rc = w[r, c]
-                c_1 = c + 1
-                w_r_c_1 = w[r, c_1]
-                c_2 = c + 2
-                w_r_c_2 = w[r, c_2]
-                c_3 = c + 3
-                w_r_c_3 = w[r, c_3]
-                for lane in tapec_runtime.independent(range(lanes)):
-                    image_sum = image_sum_lanes[lane] + w_rc * x_lanes[c, lane]
-                    product_1 = w_r_c_2 * x_lanes[c_2, lane]
-                    image_sum_1 = image_sum + w_r_c_1 * x_lanes[c_1, lane] + product_1
-                    image_sum_lanes[lane] = image_sum_1 + w_r_c_3 * x_lanes[c_3, lane]
-            # for c in range(r + 1):
-            for c in range(product, r + 1):
-                # image[r] += w[r, c] * x[i, c]
-                w_rc_1 = w[r, c]
-                for lane in range(lanes):
-                    product_2 = w_rc_1 * x_lanes[c, lane]
-                    image_sum_lanes[lane] += product_2
-            # for c in range(r + 1):
-            if 0 < r + 1:
-                # image[r] += w[r, c] * x[i, c]
-                for lane in range(lanes):
-                    image[r, lane] += image_sum_lanes[lane]
+            image[r] = 0.0
+            for c in range(r + 1):
+                image[r] += w[r, c] * x[i, c]
+        image_kept = image_store[i]
+        # for r in range(d):
+        for i in range(d):
+            image_kept[i] = image[i]
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
-            for lane in range(lanes):
-                image_r_lane = image[r, lane]
-                product_3 = image_r_lane * image_r_lane
-                product_4 = image_r_lane * (1.0 / (1.0 + product_3))
-                image_bar[r, lane] = product_4 + product_4
-                total += tapec_runtime.log1p(product_3)
-        for r in range(d):
-            for c in range(r + 1):
-                # image[r] += w[r, c] * x[i, c]
-                w_bar_sum = 0.0
-                for lane in range(lanes):
-                    adjoint = x_lanes[c, lane] * image_bar[r, lane]
-                    w_bar_sum += adjoint
-                w_bar[r, c] += w_bar_sum
-            # image[r] = 0.0
-            for lane in range(lanes):
-                image_bar[r, lane] = 0.0
+            image_r = image[r]
+            total += np.log1p(image_r * image_r)
 
     # reverse sweep
+    w_bar = np.zeros((w_rows, w_cols))
+    image_bar = np.zeros(d)
+    # for i in range(n):
+    for i in range(n - 1, -1, -1):
+        image_kept = image_store[i]
+        # for r in range(d):
+        for r in range(d - 1, -1, -1):
+            # total += np.log1p(image[r] * image[r])
+            image_r_1 = image_kept[r]
+            product = image_r_1 * (1.0 / (1.0 + image_r_1 * image_r_1))
+            image_bar[r] += product + product
+        # for r in range(d):
+        for r in range(d - 1, -1, -1):
+            # for c in range(r + 1):
+            for c in range(r, -1, -1):
+                # image[r] += w[r, c] * x[i, c]
+                w_bar[r, c] += x[i, c] * image_bar[r]
+            # image[r] = 0.0
+            image_bar[r] = 0.0
     return total, (w_bar,)

@@ -16,11 +16,8 @@ def views_jvp(x, x_dot):
     # y = x.copy()
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    y_dot = np.empty(n)
-    y = np.empty(n)
-    for i in range(n):
-        y_dot[i] = x_dot[i]
-        y[i] = x[i]
+    y_dot = x_dot[:n].copy()
+    y = x.copy()
     larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
     if larger >= n and larger > 0:
@@ -32,10 +29,4 @@ def views_jvp(x, x_dot):
         y_i = y[i]
         y_dot[i + 1] = y_i * y_dot[i + 1] + y_next * y_dot[i]
         y[i + 1] = y_next * y_i
-    # return y.sum()
-    total = 0.0
-    total_dot = 0.0
-    for i in range(n):
-        total += y[i]
-        total_dot += y_dot[i]
-    return total, total_dot
+    return np.sum(y), np.sum(y_dot)

@@ -14,10 +14,7 @@ def views_value_and_grad(x):
     """The value of `views` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    y = np.empty(n)
-    # y = x.copy()
-    for i in range(n):
-        y[i] = x[i]
+    y = x.copy()
     larger = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
     if larger >= n and larger > 0:
@@ -29,18 +26,18 @@ def views_value_and_grad(x):
         y_next = y[i + 1]
         y_next_store[i] = y_next
         y[i + 1] = y_next * y[i]
-    # return y.sum()
-    total = 0.0
-    x_bar = np.empty(n)
-    for i in range(n):
-        x_bar[i] = 1.0
-        total += y[i]
 
     # reverse sweep
+    y_bar = np.zeros(n)
+    # return y.sum()
+    y_bar += 1.0
     # for i in range(inner.size):
     for i in range(larger - 1, -1, -1):
         # inner[i] = inner[i] * y[i]
-        x_bar_item = x_bar[np.uint64(i + 1)]
-        x_bar[i] += y_next_store[i] * x_bar_item
-        x_bar[np.uint64(i + 1)] = y[i] * x_bar_item
-    return total, (x_bar,)
+        y_bar_next = y_bar[i + 1]
+        y_bar[i + 1] = 0.0
+        y_bar[i] += y_next_store[i] * y_bar_next
+        y_bar[i + 1] += y[i] * y_bar_next
+    # y = x.copy()
+    x_bar = y_bar.copy()
+    return np.sum(y), (x_bar,)

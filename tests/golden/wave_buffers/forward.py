@@ -12,26 +12,19 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def wave_buffers_jvp(u, v, steps, u_dot):
     """The value of `wave_buffers` and its tangent, for given tangents of `u`."""
-    tapec_runtime.wide_vectors()
     n = u.shape[0]
     # old = u.copy()
     if n != u_dot.shape[0]:
         raise ValueError("the tangent of `u` has another shape than `u`")
-    old_dot = np.empty(n)
-    old = np.empty(n)
-    for i in range(n):
-        old_dot[i] = u_dot[i]
-        old[i] = u[i]
-    v_size = v.shape[0]
+    old_dot = u_dot[:n].copy()
+    old = u.copy()
     # now = v.copy()
-    now_dot = np.empty(v_size)
-    now = np.empty(v_size)
-    for i in range(v_size):
-        now_dot[i] = 0.0
-        now[i] = v[i]
+    now_dot = np.zeros(v.shape[0])
+    now_dot[:] = 0.0
+    now = v.copy()
     for _ in range(steps):
         # for i in range(1, now.size - 1):
-        for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
+        for i in range(1, now.shape[0] - 1):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             now_size = now.shape[0]
             if i >= now_size or i < -now_size:
@@ -59,12 +52,8 @@ def wave_buffers_jvp(u, v, steps, u_dot):
             old[i] = product - old[i] + product_1
         now, old = old, now
         now_dot, old_dot = old_dot, now_dot
+    now_size_3 = now.shape[0]
     # return np.sum(now * now)
-    total = 0.0
-    total_dot = 0.0
-    for i in range(now.shape[0]):
-        now_i = now[i]
-        tangent_2 = now_i * now_dot[i]
-        total += now_i * now_i
-        total_dot += tangent_2 + tangent_2
-    return total, total_dot
+    now_part = now[:now_size_3]
+    tangent_2 = now_part * now_dot[:now_size_3]
+    return np.sum(now_part * now_part), np.sum(tangent_2 + tangent_2)

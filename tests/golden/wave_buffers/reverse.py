@@ -12,20 +12,13 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def wave_buffers_value_and_grad(u, v, steps):
     """The value of `wave_buffers` and its gradient with respect to `u`."""
-    tapec_runtime.wide_vectors()
     if u.shape[0] != v.shape[0]:
         return wave_buffers_value_and_grad_general(u, v, steps)
 
     # forward sweep
     n = v.shape[0]
-    old = np.empty(n)
-    # old = u.copy()
-    for i in range(n):
-        old[i] = u[i]
-    now = np.empty(n)
-    # now = v.copy()
-    for i in range(n):
-        now[i] = v[i]
+    old = u.copy()
+    now = v.copy()
     now_bar = np.zeros(n)
     now_bar_1 = now_bar
     old_bar = np.zeros(n)
@@ -39,60 +32,39 @@ def wave_buffers_value_and_grad(u, v, steps):
             old[i] = product - old[i] + product_1
         now, old = old, now
         now_bar_1, old_bar_1 = old_bar_1, now_bar_1
-    # return np.sum(now * now)
-    total = 0.0
-    for i in range(n):
-        now_i = now[i]
-        now_bar_1[i] += now_i + now_i
-        total += now_i * now_i
 
     # reverse sweep
+    # return np.sum(now * now)
+    now_bar_1 += now + now
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
-        old_bar_1_carried = 0.0
-        old_bar_1_carried_1 = 0.0
         # for i in range(1, now.size - 1):
-        for i in range(1, n - 1):
+        for i in range(n - 2, 0, -1):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             now_bar_i = now_bar_1[i]
-            old_bar_1_carried_2 = 0.2 * now_bar_i
-            adjoint = 2.0 * (now_bar_i - old_bar_1_carried_2)
-            old_bar_1_carried_3 = adjoint + old_bar_1_carried_1
-            now_bar_1[i] = -now_bar_i
-            old_bar_1[i - 1] += old_bar_1_carried_2 + old_bar_1_carried
-            old_bar_1_carried = old_bar_1_carried_3
-            old_bar_1_carried_1 = old_bar_1_carried_2
-        if 1 < n - 1:
-            old_bar_1[n - 2] += old_bar_1_carried
-            old_bar_1[n - 1] += old_bar_1_carried_1
+            now_bar_1[i] = 0.0
+            adjoint = 0.2 * now_bar_i
+            old_bar_1[i + 1] += adjoint
+            old_bar_1[i - 1] += adjoint
+            now_bar_1[i] -= now_bar_i
+            old_bar_1[i] += 2.0 * (now_bar_i - adjoint)
         old_bar_1, now_bar_1 = now_bar_1, old_bar_1
     # now = v.copy()
-    for i in range(n):
-        now_bar[i] = 0.0
-    u_bar = np.empty(n)
+    now_bar[:] = 0.0
     # old = u.copy()
-    for i in range(n):
-        u_bar[i] = old_bar[i]
-    return total, (u_bar,)
+    u_bar = old_bar.copy()
+    return np.sum(now * now), (u_bar,)
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def wave_buffers_value_and_grad_general(u, v, steps):
     """The same as `wave_buffers_value_and_grad`, for arrays of any shapes."""
     # forward sweep
-    n = u.shape[0]
-    old = np.empty(n)
-    # old = u.copy()
-    for i in range(n):
-        old[i] = u[i]
-    v_size = v.shape[0]
-    now = np.empty(v_size)
-    # now = v.copy()
-    for i in range(v_size):
-        now[i] = v[i]
-    now_bar = np.zeros(v_size)
+    old = u.copy()
+    now = v.copy()
+    now_bar = np.zeros(v.shape[0])
     now_bar_1 = now_bar
-    old_bar = np.zeros(n)
+    old_bar = np.zeros(u.shape[0])
     old_bar_1 = old_bar
     difference_store = np.empty(max(steps, 0), dtype=np.int64)
     # for _ in range(steps):
@@ -104,56 +76,50 @@ def wave_buffers_value_and_grad_general(u, v, steps):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             product = 2.0 * now[i]
             product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
-            old_size = old.shape[0]
-            if i >= old_size or i < -old_size:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            n = old.shape[0]
+            if i >= n or i < -n:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old[i] = product - old[i] + product_1
         now, old = old, now
         now_bar_1, old_bar_1 = old_bar_1, now_bar_1
+    now_size = now.shape[0]
     # return np.sum(now * now)
-    total = 0.0
-    for i in range(now.shape[0]):
-        now_i = now[i]
-        now_bar_1[i] += now_i + now_i
-        total += now_i * now_i
+    now_part = now[:now_size]
 
     # reverse sweep
+    # return np.sum(now * now)
+    now_part_1 = now[:now_size]
+    now_bar_1[:now_size] += now_part_1 + now_part_1
     # for _ in range(steps):
     for k in range(steps - 1, -1, -1):
-        difference_k = difference_store[k]
-        old_bar_1_carried = 0.0
-        old_bar_1_carried_1 = 0.0
         # for i in range(1, now.size - 1):
-        for i in range(1, difference_k):
+        for i in range(difference_store[k] - 1, 0, -1):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             now_bar_i = now_bar_1[i]
-            old_bar_1_carried_2 = 0.2 * now_bar_i
-            adjoint = 2.0 * (now_bar_i - old_bar_1_carried_2)
             now_bar_size = now_bar_1.shape[0]
             if i >= now_bar_size or i < -now_bar_size:
                 raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            now_bar_1[i] = -now_bar_i
+            now_bar_1[i] = 0.0
+            adjoint = 0.2 * now_bar_i
             old_bar_size = old_bar_1.shape[0]
-            if i - 1 >= old_bar_size or i - 1 < -old_bar_size:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old_bar_1[i - 1] += old_bar_1_carried_2 + old_bar_1_carried
-            old_bar_1_carried = adjoint + old_bar_1_carried_1
-            old_bar_1_carried_1 = old_bar_1_carried_2
-        if 1 < difference_k:
+            if i + 1 >= old_bar_size or i + 1 < -old_bar_size:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i + 1, old_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_bar_1[i + 1] += adjoint
             old_bar_size_1 = old_bar_1.shape[0]
-            if difference_k - 1 >= old_bar_size_1 or difference_k - 1 < -old_bar_size_1:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, difference_k - 1, old_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old_bar_1[difference_k - 1] += old_bar_1_carried
+            if i - 1 >= old_bar_size_1 or i - 1 < -old_bar_size_1:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_bar_1[i - 1] += adjoint
+            now_bar_size_1 = now_bar_1.shape[0]
+            if i >= now_bar_size_1 or i < -now_bar_size_1:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            now_bar_1[i] -= now_bar_i
             old_bar_size_2 = old_bar_1.shape[0]
-            if difference_k >= old_bar_size_2 or difference_k < -old_bar_size_2:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, difference_k, old_bar_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old_bar_1[difference_k] += old_bar_1_carried_1
+            if i >= old_bar_size_2 or i < -old_bar_size_2:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_bar_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_bar_1[i] += 2.0 * (now_bar_i - adjoint)
         old_bar_1, now_bar_1 = now_bar_1, old_bar_1
     # now = v.copy()
-    for i in range(v_size):
-        now_bar[i] = 0.0
-    u_bar = np.empty(n)
+    now_bar[:] = 0.0
     # old = u.copy()
-    for i in range(n):
-        u_bar[i] = old_bar[i]
-    return total, (u_bar,)
+    u_bar = old_bar.copy()
+    return np.sum(now_part * now_part), (u_bar,)

@@ -99,13 +99,13 @@ def test_derivatives(f: Callable[..., Any], room: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("f", [steps, merges, some_empty], ids=lambda f: f.__name__)
 def test_buffers_of_iterations_are_parts_of_chunks(f: Callable[..., Any]):
-    source = tapec.emit(f, signature="f8[::1], i8")
+    source = tapec.emit(f, signature="f8[::1], i8", opt_level=2)
     assert "= chunk[start:" in source
     assert "store_stack.append(chunk" in source
 
 
 def test_buffers_of_one_extent_have_one_place():
-    source = tapec.emit(merges, signature="f8[::1], i8")
+    source = tapec.emit(merges, signature="f8[::1], i8", opt_level=2)
     assert source.count("chunk") > 6
     assert len(set(re.findall(r"chunk\w* = np.empty\(longest", source))) > 1
     assert len(set(re.findall(r"= chunk\w*\[max\((\w+), 0\):", source))) == 1

@@ -183,7 +183,7 @@ def test_gradients_of_programs_with_such_records(rng, f, args, signature, array,
     wrt = tuple(range(signature.count("f8")))
     with interpreted():
         check_derivative(f, args(rng))
-    text = tapec.emit(f, wrt, signature=signature)
+    text = tapec.emit(f, wrt, signature=signature, opt_level=2)
     # those with two axes
     assert text.count("_store = np.empty((") == stores
     told = [str(note) for note in tapec.explain(f, wrt, signature=signature).notes if note.by == "element_copy_reuse"]
@@ -196,4 +196,4 @@ def test_a_parameter_that_is_kept_is_no_element():
         a = np.append(a[1], a[1])
         return (m * m).sum() + a.sum()
 
-    assert "np.prod" in tapec.emit(filled, (0, 1), "f8, f8[:], f8[:, :]")
+    assert "np.prod" in tapec.emit(filled, (0, 1), "f8, f8[:], f8[:, :]", opt_level=2)

@@ -111,7 +111,7 @@ def test_compiled_they_are_too(rng: np.random.Generator):
 
 
 def test_no_iteration_makes_an_array():
-    text = tapec.emit(likeliest, wrt=(0, 1), signature=SIGNATURE)
+    text = tapec.emit(likeliest, wrt=(0, 1), signature=SIGNATURE, opt_level=2)
     forward, reverse = (part[part.index("    for t in range(") :] for part in text.split("# reverse sweep"))
     assert "new = new_turns[first:first + score_cols]" in forward
     assert "best_bar_2 = best_bar_4_turns[first_1:first_1 + score_cols]" in reverse
@@ -121,4 +121,4 @@ def test_no_iteration_makes_an_array():
 
 @pytest.mark.parametrize("f", [two_steps_back, first_kept, smoothed])
 def test_others_make_their_own(f):
-    assert "new_turns" not in tapec.emit(f, wrt=(0, 1), signature=SIGNATURE)
+    assert "new_turns" not in tapec.emit(f, wrt=(0, 1), signature=SIGNATURE, opt_level=2)

@@ -54,7 +54,7 @@ def alone(x, n):
 @pytest.mark.parametrize("f", [rays, searches], ids=lambda f: f.__name__)
 def test_gradients_are_the_same_on_and_off(f: Callable[..., Any]):
     x = np.random.default_rng(2).uniform(0.2, 0.9, 30)
-    kept = tapec.emit(f, signature="f8[::1], i8")
+    kept = tapec.emit(f, signature="f8[::1], i8", opt_level=2)
     assert "height" in kept
     assert ".append(" not in kept
     assert ".pop(" not in kept
@@ -86,12 +86,12 @@ def beside_recursion(x, n):
 
 def test_lists_beside_a_recursive_function():
     # what makes room is no call of a function that has derivatives
-    text = tapec.emit(beside_recursion, signature="f8[::1], i8")
+    text = tapec.emit(beside_recursion, signature="f8[::1], i8", opt_level=2)
     assert "height" in text and "power_reverse" in text
 
 
 def test_a_list_that_is_made_once_stays():
-    text = tapec.emit(alone, signature="f8[::1], i8")
+    text = tapec.emit(alone, signature="f8[::1], i8", opt_level=2)
     assert ".append(" in text
     assert "height" not in text
 

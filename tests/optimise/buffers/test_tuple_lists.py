@@ -157,13 +157,13 @@ def test_derivatives(f: Callable[..., Any], size: int):
 @pytest.mark.parametrize("f", [pooled, chosen], ids=lambda f: f.__name__)
 def test_said_and_left_out_below_level_2(f: Callable[..., Any]):
     signature = "f8[::1], f8[::1]"
-    assert "kept_stack.append((" in tapec.emit(f, (0, 1), signature=signature)
+    assert "kept_stack.append((" in tapec.emit(f, (0, 1), signature=signature, opt_level=2)
     assert "kept_stack.append((" not in tapec.emit(f, (0, 1), signature=signature, opt_level=1)
     assert "lists of numbers are one list of tuples" in str(tapec.explain(f, (0, 1), signature=signature))
 
 
 def test_those_of_an_iteration_are_filled_by_position():
-    text = tapec.emit(pooled_again, (0, 1), signature="f8[::1], f8[::1]")
+    text = tapec.emit(pooled_again, (0, 1), signature="f8[::1], f8[::1]", opt_level=2)
     assert re.search(r"kept_stack(_\d)? = \[\(0.0, 0.0, 0.0, 0.0\)\] \* 64\n", text)
     assert re.search(r"kept_stack(_\d)?\[height(_\d)?\] = \(", text)
     assert re.search(r"\w+, \w+, \w+, \w+ = kept_stack(_\d)?\[height(_\d)?\]\n", text)

@@ -103,7 +103,7 @@ def test_programs(f):
 
 
 def test_a_loop_factorises_once():
-    text = tapec.emit(crank_nicolson, wrt=(0, 1, 2), signature="f8[::1], f8[:,::1], f8[:,::1]")
+    text = tapec.emit(crank_nicolson, wrt=(0, 1, 2), signature="f8[::1], f8[:,::1], f8[:,::1]", opt_level=2)
     # once in each form of the gradient, outside of its loops
     for form in text.split("@numba.njit")[1:]:
         made = [line for line in form.splitlines() if "factorised(" in line]

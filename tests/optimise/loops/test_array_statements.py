@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.backend import printer
 from tapec.optimise.loops.array_statements import array_statements
-from tests.optimise.reading import check, unchanged
+from tests.optimise.reading import check, read, unchanged
+from tests.stages import execute
+
+
+def shown(text: str) -> str:
+    """The text of a function after the pass."""
+    return printer.function(array_statements(read(text)), quote=False)
 
 
 def test_an_elementwise_loop_is_a_statement():
@@ -319,3 +326,144 @@ def test_what_runs_has_loops_over_elements():
     derivative = tapec.value_and_grad(f, opt_level=1)
     derivative(*arguments)
     assert "for i in range(" in derivative.source()
+
+
+def test_what_is_put_on_a_list_before_it_is_filled_is_made_by_the_statement():
+    found = shown(
+        """
+        def f(M):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            K_stack = stack()
+            K = np.empty((n, n_1))
+            K_stack.append(K)
+            for i in range(n):
+                for j in range(n_1):
+                    t = M[i, j]
+                    s = np.exp(t)
+                    K[i, j] = s
+            return K
+        """
+    )
+    assert found.splitlines()[4:] == ["    s_1 = np.exp(M)", "    K = s_1", "    K_stack.append(K)", "    return K"]
+
+
+def test_an_array_that_has_been_taken_off_the_list_may_be_the_one_that_is_filled():
+    found = shown(
+        """
+        def f(M):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            K_stack = stack()
+            K = np.empty((n, n_1))
+            K_stack.append(K)
+            L = K_stack.pop()
+            for i in range(n):
+                for j in range(n_1):
+                    t = M[i, j]
+                    s = np.exp(t)
+                    K[i, j] = s
+            return L
+        """
+    )
+    assert "    K = np.empty((n, n_1))\n    K_stack.append(K)\n    L = K_stack.pop()\n" in found
+
+
+def test_a_new_array_is_not_an_older_one_that_is_read():
+    """What `L` stands for may be what the iteration before has made, but not what is being made."""
+    found = shown(
+        """
+        def f(M, m):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            L = M
+            for k in range(m):
+                K = np.empty((n, n_1))
+                for i in range(n):
+                    for j in range(n_1):
+                        t = L[i, j]
+                        s = np.exp(t)
+                        K[i, j] = s
+                L = K
+            return L
+        """
+    )
+    assert "copy" not in found
+    assert "np.empty" not in found
+
+
+def test_an_array_that_nobody_changes_is_not_copied():
+    text = """
+        def f(M, x):
+            n = M.shape[0]
+            n_1 = M.shape[1]
+            K = np.exp(M)
+            L = np.empty((n, n_1))
+            for i in range(n):
+                for j in range(n_1):
+                    t = K[i, j]
+                    L[i, j] = t
+            P = np.dot(K, L)
+            return P
+        """
+    assert "P = np.dot(K, t_1)" in shown(text)
+    assert "L = t_1.copy()" in shown(text.replace("P = ", "L[0, 0] = x\n            P = "))
+
+
+def test_a_row_of_a_buffer_is_stored_without_a_name_for_it():
+    found = shown(
+        """
+        def f(B, a_1, i_1):
+            n = B.shape[1]
+            a = B[i_1]
+            for i in range(n):
+                t = a_1[i]
+                a[i] = t
+            return B
+        """
+    )
+    assert found.splitlines()[2:] == ["    t_1 = a_1[:n]", "    B[i_1, :] = t_1", "    return B"]
+
+
+def relaxed(start, rate, steps):
+    y = start
+    for _ in range(steps):
+        y = y - rate * y
+    return np.sum(y * y)
+
+
+def test_an_argument_is_not_updated_in_place():
+    text = tapec.emit(relaxed, (0, 1), "f8[::1], f8, i8")
+    derivative = execute(text, "relaxed_value_and_grad")
+    start = np.array([1.0, -2.0])
+    value, (start_bar, rate_bar) = derivative(start, 0.5, 3)
+    assert start.tolist() == [1.0, -2.0]
+    assert value == pytest.approx(5 * 0.5**6)
+    assert start_bar == pytest.approx(2 * start * 0.5**6)
+    assert rate_bar == pytest.approx(-6 * 5 * 0.5**5)
+
+
+def layered(x, w, c, v, b, steps):
+    for _ in range(steps):
+        x = np.tanh(x @ w + c) @ v + b
+    return np.sum(x * x)
+
+
+def test_the_guard_at_the_head_asks_for_what_products_in_loops_need():
+    signature = "f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], i8"
+    text = tapec.emit(layered, (1, 2, 3, 4), signature)
+    first = text.partition("def layered_value_and_grad_general")[0]
+    assert "w.shape[0] == x_cols" in first
+    assert "v.shape[0] == w_cols" in first
+    # two sweeps, each a loop over the steps
+    assert first.count("for k in ") == 2
+    assert "for i in" not in first
+    derivative, general = (execute(text, f"layered_value_and_grad{which}") for which in ("", "_general"))
+    rng = np.random.default_rng(5)
+    x, w, c, v, b = (rng.normal(size=shape) for shape in ((5, 2), (2, 4), (4,), (4, 2), (2,)))
+    found, wanted = derivative(x, w, c, v, b, 3), general(x, w, c, v, b, 3)
+    assert found[0] == pytest.approx(wanted[0])
+    for one, other in zip(found[1], wanted[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    with pytest.raises(ValueError, match="shapes"):
+        general(x, w.T.copy(), c, v, b, 3)

@@ -225,12 +225,12 @@ def test_programs(f, args):
 
 
 def test_what_fills_an_array_is_reversed_once():
-    text = tapec.emit(implicit_heat, wrt=(0, 1), signature="f8[::1], f8, i8")
+    text = tapec.emit(implicit_heat, wrt=(0, 1), signature="f8[::1], f8, i8", opt_level=2)
     steps = text.partition("for k in range(steps - 1, -1, -1)")[2]
     # behind the loop over time steps, that of the coefficients
     assert "upper[i] = " not in steps.partition("\n    if some")[0] and "upper[i] = " in steps, text
 
 
 def test_an_element_that_is_used_where_it_is_computed_is_loaded():
-    text = tapec.emit(weights_of_a_window, wrt=(0, 2), signature="f8[::1], i8, f8")
+    text = tapec.emit(weights_of_a_window, wrt=(0, 2), signature="f8[::1], i8, f8", opt_level=2)
     assert text.count("tapec_runtime.exp(") == 1, text

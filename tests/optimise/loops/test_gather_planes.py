@@ -202,12 +202,12 @@ def test_crosses_of_every_size(shape):
         (box, (rng.normal(size=(3, *shape)), 0.7, 2), "f8[:,:,::1],f8,i8"),
         (turned, (rng.normal(size=shape), 1.5), "f8[:,::1],f8"),
     ):
-        assert "_kept" in tapec.emit(f, wrt=(0, 1), signature=signature)
+        assert "_kept" in tapec.emit(f, wrt=(0, 1), signature=signature, opt_level=2)
         check_derivative(f, args, (0, 1))
 
 
 def test_planes_are_those_of_an_iteration_where_iterations_run_on_threads():
-    text = tapec.emit(blocks, signature="f8[:,:,::1],f8[:,::1]", parallel=True)
+    text = tapec.emit(blocks, signature="f8[:,:,::1],f8[:,::1]", parallel=True, opt_level=2)
     threads, _, rest = text.partition("_kept = np.empty")
     assert "numba.prange(chunks" in threads.rpartition("reverse sweep")[2]
     assert "raise" not in rest

@@ -220,7 +220,7 @@ def test_arrays_between_joined_loops_become_numbers():
         s = 1.0 / (1.0 + np.exp(-x))
         return -np.log(s).sum() + (s * s).sum()
 
-    text = tapec.emit(f, signature="f8[::1]")
+    text = tapec.emit(f, signature="f8[::1]", opt_level=2)
     assert text.count("for ") == 1 and text.count("np.empty") == 1
     notes = tapec.explain(f, signature="f8[::1]").notes
     assert any(

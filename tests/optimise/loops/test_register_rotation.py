@@ -276,5 +276,5 @@ def test_results_are_the_same_for_all_lengths():
 
 
 def test_loops_on_threads_do_not_wait_for_each_other():
-    assert "_carried" in tapec.emit(valley, signature="f8[::1]")
-    assert "_carried" not in tapec.emit(valley, signature="f8[::1]", parallel=True)
+    assert "_carried" in tapec.emit(valley, signature="f8[::1]", opt_level=2)
+    assert "_carried" not in tapec.emit(valley, signature="f8[::1]", parallel=True, opt_level=2)

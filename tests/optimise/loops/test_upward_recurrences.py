@@ -314,7 +314,7 @@ def test_results_are_the_same_for_all_lengths(f):
 
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 3), ids=lambda f: f.__name__)
 def test_no_buffer_is_left(f):
-    text = tapec.emit(f, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
+    text = tapec.emit(f, wrt=(0, 1), signature="f8[::1], f8[::1], i8", opt_level=2)
     reverse = text[text.index("# reverse sweep") :]
     assert "_bar_kept" not in reverse
     assert "range(n - 2, 0, -1)" not in reverse

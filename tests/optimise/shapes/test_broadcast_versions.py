@@ -69,7 +69,7 @@ def test_what_does_not_fit_is_an_error():
 def texts(f, count, **options):
     """The function of the first version, and that for all arrays."""
     signature = ", ".join(["f8[::1]"] * count)
-    _, _, text = tapec.emit(f, tuple(range(count)), signature, **options).partition("_general(")
+    _, _, text = tapec.emit(f, tuple(range(count)), signature, **{"opt_level": 2, **options}).partition("_general(")
     first, _, second = text.partition("def ")
     return first, second
 
@@ -81,13 +81,13 @@ def test_the_form_without_stretching_comes_first_and_joins_its_loops():
 
 
 def test_a_program_asks_for_all_extents_that_it_needs():
-    text = tapec.emit(three, (0, 1, 2), "f8[::1], f8[::1], f8[::1]")
+    text = tapec.emit(three, (0, 1, 2), "f8[::1], f8[::1], f8[::1]", opt_level=2)
     assert "if y.shape[0] != x.shape[0] or z.shape[0] != x.shape[0]:" in text
     assert "raise" not in texts(three, 3)[0]
 
 
 def test_an_extent_may_be_that_of_a_slice():
-    text = tapec.emit(steps, (0, 1), "f8[::1], f8[::1]").partition("_general(")[0]
+    text = tapec.emit(steps, (0, 1), "f8[::1], f8[::1]", opt_level=2).partition("_general(")[0]
     assert "max(x.shape[0] - 1, 0)" in text and "y.shape[0] !=" in text and "raise" not in texts(steps, 2)[0]
 
 

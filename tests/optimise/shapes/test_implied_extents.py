@@ -128,7 +128,7 @@ def camera(cams, points):
 
 
 def test_no_array_is_left_in_an_iteration():
-    text = tapec.emit(camera, wrt=(0, 1), signature="f8[:, ::1], f8[:, ::1]")
+    text = tapec.emit(camera, wrt=(0, 1), signature="f8[:, ::1], f8[:, ::1]", opt_level=2)
     assert "np.empty" not in text
 
 

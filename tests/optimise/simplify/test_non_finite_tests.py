@@ -197,8 +197,8 @@ def test_what_the_program_asks_for_may_be_nan_or_infinite():
 
 
 def test_nothing_is_tested_without_it():
-    assert "NonFinite" not in tapec.emit(misfit, signature="f8[::1], f8[::1]")
-    assert "NonFinite" in tapec.emit(misfit, signature="f8[::1], f8[::1]", debug="nan")
+    assert "NonFinite" not in tapec.emit(misfit, signature="f8[::1], f8[::1]", opt_level=2)
+    assert "NonFinite" in tapec.emit(misfit, signature="f8[::1], f8[::1]", debug="nan", opt_level=2)
 
 
 def test_other_values_of_the_option():

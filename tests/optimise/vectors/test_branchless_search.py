@@ -39,7 +39,7 @@ def interpolated(values, knots, at):
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_a_search_from_the_right():
-    text = tapec.emit(interpolated, signature="f8[:], f8[:], f8[:]")
+    text = tapec.emit(interpolated, signature="f8[:], f8[:], f8[:]", opt_level=2)
     assert "tapec_runtime.places(knots, at, at_size, True)" in text
     assert "searchsorted" not in text
 

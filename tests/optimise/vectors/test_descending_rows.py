@@ -67,7 +67,7 @@ def projected(a, s):
 
 
 def test_a_row_may_be_a_view():
-    text = tapec.emit(projected, signature="f8[:,::1], f8[::1]", wrt=(0, 1))
+    text = tapec.emit(projected, signature="f8[:,::1], f8[::1]", wrt=(0, 1), opt_level=2)
     reverse = text[text.index("# reverse sweep") :]
     assert "opaque(k)" in reverse
 

@@ -71,7 +71,7 @@ def test_what_stays(parts):
 @pytest.mark.slow
 def test_derivatives_are_right(rng: np.random.Generator):
     args = rng.normal(size=5) + 1j * rng.normal(size=5), 0.3 - 0.2j, 0.8, 70
-    source = tapec.emit(contour_integral, (0, 1, 2), signature="c16[:], c16, f8, i8")
+    source = tapec.emit(contour_integral, (0, 1, 2), signature="c16[:], c16, f8, i8", opt_level=2)
     assert "value_re_store_columns" in source and "range(lanes)" in source
     with interpreted():
         one, other = (tapec.value_and_grad(contour_integral, (0, 1, 2), opt_level=level)(*args) for level in (1, 2))
@@ -83,7 +83,7 @@ def test_derivatives_are_right(rng: np.random.Generator):
 @pytest.mark.slow
 def test_arrays_of_matrices_are_turned_within_each(rng: np.random.Generator):
     args = (*(rng.normal(size=shape) for shape in (66, (66, 66), (66, 2))), np.array([0, 1]))
-    source = tapec.emit(hmm_forward, (0, 1, 2), signature="f8[:], f8[:, :], f8[:, :], i8[:]")
+    source = tapec.emit(hmm_forward, (0, 1, 2), signature="f8[:], f8[:, :], f8[:, :], i8[:]", opt_level=2)
     assert "_store_columns[t - 1, i, " in source and "range(lanes)" in source
     with interpreted():
         one, other = (tapec.value_and_grad(hmm_forward, (0, 1, 2), opt_level=level)(*args) for level in (1, 2))

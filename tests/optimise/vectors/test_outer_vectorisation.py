@@ -236,7 +236,7 @@ def test_a_number_that_some_lanes_set():
 
 @pytest.mark.slow
 def test_a_mixture_by_any_number_of_points():
-    assert "lane" in tapec.emit(gmm_loops, (0, 1, 2), signature=MIXTURE)
+    assert "lane" in tapec.emit(gmm_loops, (0, 1, 2), signature=MIXTURE, opt_level=2)
     in_strips = tapec.value_and_grad(gmm_loops, wrt=(0, 1, 2))
     plain = tapec.value_and_grad(gmm_loops, wrt=(0, 1, 2), opt_level=1)
     for n in (1, 2, 63, 64, 65, 130):
@@ -363,7 +363,7 @@ def test_rows_of_samples_have_gradients():
     with interpreted():
         for samples in (0, 3, 64, 70):
             check_derivative(products_of_columns, (rng.normal(size=(samples, 4)), rng.normal(size=4)), (0, 1))
-    assert "x_bar_lanes" in tapec.emit(products_of_columns, (0, 1), "f8[:, ::1], f8[::1]")
+    assert "x_bar_lanes" in tapec.emit(products_of_columns, (0, 1), "f8[:, ::1], f8[::1]", opt_level=2)
 
 
 @pytest.mark.slow
@@ -400,7 +400,7 @@ def test_second_derivatives_stay_right(everywhere):
 
 
 def test_bounded_memory_is_not_multiplied():
-    text = tapec.emit(gmm_loops, (0, 1, 2), signature=MIXTURE, memory="500MB")
+    text = tapec.emit(gmm_loops, (0, 1, 2), signature=MIXTURE, memory="500MB", opt_level=2)
     assert "lane" not in text
 
 
@@ -487,7 +487,7 @@ def test_one_loop_from_element_to_element_has_one_form():
                 total += w[i, c] * math.exp(x[i, c])
         return total
 
-    assert "lane" not in tapec.emit(scaled, (0, 1), "f8[:, :], f8[:, :]")
+    assert "lane" not in tapec.emit(scaled, (0, 1), "f8[:, :], f8[:, :]", opt_level=2)
 
 
 def columns(start, w, steps):
@@ -506,7 +506,7 @@ def columns(start, w, steps):
 def test_columns_run_side_by_side_although_loops_fill_memory_of_the_iteration():
     with interpreted():
         check_derivative(columns, (np.array([0.1, -0.4, 0.3]), np.sin(np.arange(9.0)).reshape(3, 3), 3), (0, 1))
-    assert "lanes" in tapec.emit(columns, (0, 1), "f8[:], f8[:, :], i8")
+    assert "lanes" in tapec.emit(columns, (0, 1), "f8[:], f8[:, :], i8", opt_level=2)
 
 
 def paths(x, drift):
@@ -535,7 +535,7 @@ def test_paths_have_a_second_form_for_few_of_them(shape):
 
 
 def test_what_paths_read_is_copied_with_the_axis_of_lanes_last():
-    text = tapec.emit(paths, 1, "f8[:, ::1], f8")
+    text = tapec.emit(paths, 1, "f8[:, ::1], f8", opt_level=2)
     assert "if x_cols <= 512 and x_rows >= 16:" in text and "x_lanes[j, lane] = x[p, j]" in text
     (note,) = [note for note in tapec.explain(paths, 1, "f8[:, ::1], f8").notes if note.by == "outer_vectorisation"]
     assert "where there are many" in str(note)

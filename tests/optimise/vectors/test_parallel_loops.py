@@ -205,7 +205,7 @@ def test_strict_keeps_sums_in_order():
 
 
 def test_the_flag():
-    text = tapec.emit(weighted, signature="f8[::1], f8[::1]", parallel=True)
+    text = tapec.emit(weighted, signature="f8[::1], f8[::1]", parallel=True, opt_level=2)
     assert "parallel=True" in text
     assert "parallel=True" not in tapec.emit(weighted, signature="f8[::1], f8[::1]", parallel=True, opt_level=0)
 
@@ -222,7 +222,7 @@ def branching(x, y):
 
 def test_no_name_is_that_of_a_second_value():
     """Numba calls the values of a variable `t` on threads `t`, `t_1`, `t_2`, and stops at one that is taken."""
-    text = tapec.emit(branching, signature="f8[::1], f8[::1]", wrt=(0, 1), parallel=True)
+    text = tapec.emit(branching, signature="f8[::1], f8[::1]", wrt=(0, 1), parallel=True, opt_level=2)
     names = {name for name in re.findall(r"\b[a-z_]\w*\b", text) if re.search(r"_\d+$", name)}
     assert names and all("_0" in name for name in names)
 
@@ -371,9 +371,9 @@ def test_what_names_bound_to_other_extents_keep_from_threads(f: Any, args: tuple
 
 def test_text_of_extents_that_change():
     # no flag, with which Numba would compare extents; a size that it cannot follow; no name set again in a branch
-    assert "parallel=True" not in tapec.emit(shrink, signature="f8[::1]", parallel=True)
+    assert "parallel=True" not in tapec.emit(shrink, signature="f8[::1]", parallel=True, opt_level=2)
     assert "tapec_runtime.opaque(" in tapec.emit(fewer, signature="f8[::1]", parallel=True, opt_level=1)
-    assert "\n    else:\n        z = v\n" in tapec.emit(cut, signature="f8[::1], b1", parallel=True)
+    assert "\n    else:\n        z = v\n" in tapec.emit(cut, signature="f8[::1], b1", parallel=True, opt_level=2)
 
 
 def obstacles(u, links, obstacles):
@@ -447,10 +447,10 @@ def test_what_a_branch_alone_sets(f: Any, args: tuple[Any, ...]):
 
 
 def test_what_a_branch_alone_sets_has_a_first_value():
-    text = tapec.emit(some, (0, 1), signature="f8[::1], f8[::1], i8[::1]", parallel=True)
+    text = tapec.emit(some, (0, 1), signature="f8[::1], f8[::1], i8[::1]", parallel=True, opt_level=2)
     (name,) = re.findall(r"inverse = 1.0 / (\w+)", text)
     assert re.search(rf"in numba.prange\(chunks\):\n(        \w+ = 0.0\n)*        {name} = 0.0\n", text)
-    assert f"{name} = 0.0" not in tapec.emit(some, (0, 1), signature="f8[::1], f8[::1], i8[::1]")
+    assert f"{name} = 0.0" not in tapec.emit(some, (0, 1), signature="f8[::1], f8[::1], i8[::1]", opt_level=2)
 
 
 def neighbours(x, k):
@@ -464,7 +464,7 @@ def neighbours(x, k):
 @pytest.mark.compiled
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="Python checks bounds anyway")
 def test_bounds_are_checked_without_threads():
-    text = tapec.emit(neighbours, signature="f8[::1], i8", boundscheck=True, parallel=True)
+    text = tapec.emit(neighbours, signature="f8[::1], i8", boundscheck=True, parallel=True, opt_level=2)
     assert "boundscheck=True" in text and "parallel=True" not in text and not threaded(text)
     with pytest.raises(IndexError):
         tapec.value_and_grad(neighbours, boundscheck=True, parallel=True)(np.ones(4), 4)

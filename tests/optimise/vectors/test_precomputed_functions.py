@@ -91,7 +91,7 @@ def walk(x, noise, drift):
 
 @pytest.mark.slow
 def test_gradients():
-    text = tapec.emit(walk, (0, 1, 2), "f8, f8[:,:], f8")
+    text = tapec.emit(walk, (0, 1, 2), "f8, f8[:,:], f8", opt_level=2)
     assert "_kept[t] = tapec_runtime.exp(" in text
     with oracles.interpreted():
         oracles.check(walk, (1.1, np.random.default_rng(3).normal(size=(3, 4)), 0.05), forward_level=0)

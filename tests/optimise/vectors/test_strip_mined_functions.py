@@ -151,7 +151,7 @@ def neurons(w, x):
 @pytest.mark.slow
 def test_gradients():
     rng = np.random.default_rng(6)
-    text = tapec.emit(losses, (0, 1), "f8[:], f8, f8[:,:], i8[:]")
+    text = tapec.emit(losses, (0, 1), "f8[:], f8, f8[:,:], i8[:]", opt_level=2)
     assert "tapec_runtime.log1p(" in text and "for lane in tapec_runtime.independent(range(lanes))" in text
     with oracles.interpreted():
         for n in (3, 40):

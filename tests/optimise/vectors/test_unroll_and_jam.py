@@ -142,5 +142,5 @@ def test_gradients_are_what_they_were(rng: np.random.Generator, size, rows):
 
 
 def test_the_triangle_is_jammed():
-    text = tapec.emit(weighted, (0, 1), signature="f8[:, ::1], f8[:, ::1]")
+    text = tapec.emit(weighted, (0, 1), signature="f8[:, ::1], f8[:, ::1]", opt_level=2)
     assert text.count("4):") >= 2

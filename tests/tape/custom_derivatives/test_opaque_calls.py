@@ -169,7 +169,7 @@ def test_registered_functions():
 
 def test_it_is_no_module():
     with pytest.raises(tapec.errors.UnsupportedType, match="is called as it is, and cannot be printed"):
-        tapec.emit(airy, signature="f8")
+        tapec.emit(airy, signature="f8", opt_level=2)
 
 
 @pytest.mark.slow
