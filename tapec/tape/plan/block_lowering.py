@@ -16,7 +16,7 @@ from tapec.errors import LoweringError, TapecError
 from tapec.frontend.arrays.copies_of_views import refuse_shared
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
-from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.unfinished_blocks import freeze, length_of
 from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
@@ -292,7 +292,7 @@ def mark_here(ev: Evaluator, live: LiveObjects, region: TapeRegion, names: froze
     env = ev.frames[0].env
     return Mark(
         range(0),
-        len(freeze(ev.root)),
+        length_of(ev.root),
         {name: numbers_of(live, env[name]) for name in sorted(names | live.rebound) if name in env},
         {made: numbers_of(live, contents) for made, contents in ev.heap.items()},
         live.outcome(lambda value: numbers_of(live, value)),
