@@ -231,7 +231,7 @@ def _attempt(
     block = refuse_shared(ev, tuple(ev.fixed), block)
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.made if c.function is not None)
-    warn_of_iterations(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
+    warn_of_iterations(ev.iterations, "the tape's block", frame.f_code.co_filename, place.node.lineno)
     options = tape.options.with_checks(ev.boundscheck)
     plan = TapePlan(
         enter,
