@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tapec import GradientTape, Variable, function
 
@@ -24,6 +25,8 @@ def made(jit=None):
     return step, w
 
 
+@pytest.mark.compiled
+@pytest.mark.slow
 def test_a_call_that_makes_slots_is_not_compiled():
     step, w = made()
     x = np.array([1.0, 2.0, 3.0])
