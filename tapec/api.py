@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # what `emit` writes
 Emitted = Literal[
     "grad", "jvp", "vjp", "hvp", "hessp", "gnvp", "hessian_diag", "jacobian", "jacfwd", "jacrev", "hessian",
-    "sparse_jacobian", "sparse_hessian", "taylor",
+    "sparse_jacobian", "sparse_hessian", "taylor", "linearize",
 ]  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
             lambda fixed: _make(fixed, wrt, kind, options, given),
             (derivative, f, wrt, kind, options),
         )
-        setattr(made, "__tapec_lower__", _Inline(function, wrt, kind))  # noqa: B010
+        setattr(made, "__tapec_lower__", _Inline(function, wrt, kind, options))  # noqa: B010
         return made
     from tapec.backend import known_arguments, staleness
 
@@ -196,7 +196,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     if stands_for is not None:
         made.__tapec_lower__ = functools.partial(_inlined, stands_for)
     else:
-        made.__tapec_lower__ = _Inline(function, wrt, kind, options.has_aux)
+        made.__tapec_lower__ = _Inline(function, wrt, kind, options)
     return made
 
 
@@ -218,14 +218,15 @@ def _inlined(function: types.FunctionType, ev: Any, args: Any, kwargs: Any, node
 class _Inline:
     """How a derivative is lowered where differentiated code calls it."""
 
-    def __init__(self, function: types.FunctionType, wrt: Any, kind: str, has_aux: bool = False) -> None:
-        self.function, self.wrt, self.kind, self.has_aux = function, wrt, kind, has_aux
+    def __init__(self, function: types.FunctionType, wrt: Any, kind: str, options: Options = DEFAULT) -> None:
+        self.function, self.wrt, self.kind, self.options = function, wrt, kind, options
 
     def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.frontend.evaluator.values import Static
         from tapec.transforms.nested_calls import called_derivative
 
-        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node, self.has_aux)
+        asked = self.options.has_aux, self.options.order
+        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node, *asked)
 
 
 def maker(kind: str) -> Any:
@@ -243,6 +244,7 @@ def maker(kind: str) -> Any:
 PARTS = {
     "sparse_jacobian": ("sparsity", "columns"),
     "sparse_hessian": ("hessian_sparsity", "hessian_columns"),
+    "linearize": ("jvp", "augmented", "pullback"),
 }
 
 
@@ -263,7 +265,8 @@ def emit(
     mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
                "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`;
                "sparse_jacobian", "sparse_hessian": the program of the pattern, and that of the columns, several
-               colours at once (see docs/sparsity.md); "taylor" is that of `taylor_fun`
+               colours at once (see docs/sparsity.md); "taylor" is that of `taylor_fun`; "linearize": the tangent,
+               and the two halves of the transposed map: what it keeps of the function, and what it does with that
     order      of "taylor": the highest power
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime

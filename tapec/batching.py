@@ -70,6 +70,17 @@ def _mapped(f: Callable[..., Any], in_axes: Axes, out_axes: int, options: Option
             hint="map a function of all of them, with None among in_axes for those that all examples share",
         )
     function = plain_function(bound.function)
+    axes = axes_of(function, in_axes, out_axes)
+    asked = f, function, axes, in_axes, out_axes, options
+    if not holds_nothing(f):
+        return _compiled(*asked)
+    from tapec.backend import staleness
+
+    return staleness.shared(_compiled, *asked)
+
+
+def axes_of(function: types.FunctionType, in_axes: Axes, out_axes: int) -> tuple[int | None, ...]:
+    """The axis of each parameter; raises UsageError for axes that do not fit."""
     own = parameters(function)
     if any(one.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for one in own.values()):
         what = f"`{function.__name__}` takes arguments by name alone, or any number of them"
@@ -82,12 +93,7 @@ def _mapped(f: Callable[..., Any], in_axes: Axes, out_axes: int, options: Option
         raise UsageError("in_axes has an axis for no argument, so that there are no examples")
     if type(out_axes) is not int:
         raise UsageError(f"out_axes must be a number, not {out_axes!r}")
-    asked = f, function, axes, in_axes, out_axes, options
-    if not holds_nothing(f):
-        return _compiled(*asked)
-    from tapec.backend import staleness
-
-    return staleness.shared(_compiled, *asked)
+    return axes
 
 
 def _compiled(

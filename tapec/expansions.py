@@ -107,5 +107,12 @@ def _seed(direction: Any, primal: Any, place: int, order: int, series: bool) -> 
     return tuple([*found, *(zeros_of(found[0]) for _ in range(order - len(found)))])
 
 
-# how it is lowered when differentiated code calls it
+def _lowered(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+    from tapec.transforms.nested_calls import lower_taylor
+
+    return lower_taylor(ev, args, kwargs, node)
+
+
+# how they are lowered when differentiated code calls them
+setattr(taylor, "__tapec_lower__", _lowered)  # noqa: B010
 setattr(taylor_fun, "__tapec_lower__", maker("taylor"))  # noqa: B010

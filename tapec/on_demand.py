@@ -8,6 +8,9 @@ compilation.  Until Numba, whose lock that is, has been imported itself, forks w
 from __future__ import annotations
 
 import importlib
+
+# has locks for forks as well: were it imported with Numba while a fork waits, it would release what it has not taken
+import logging  # noqa: F401
 import os
 import threading
 from typing import Any

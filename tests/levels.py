@@ -27,6 +27,7 @@ from tests.oracles import (
     same,
     shifted,
 )
+from tests.sparsity import dense
 from tests.typed import interpreted
 
 VALUE_TOLERANCE = 1e-12
@@ -109,6 +110,10 @@ def check_second(f: Callable[..., Any], args: Args, derivative: Derivative, step
         return
     with interpreted():
         product = float_vector(tapec.hvp(f, wrt=wrt)(*clone(args), tangents))
+        moved = float_vector(tangents)
+        if moved.size <= _ELEMENTS:
+            together = dense(f, args, wrt, tapec.hessian) @ moved
+            _close("Hessian, all columns at once, against one direction", together, product, GRADIENT_TOLERANCE)
         pulled = float_vector(_pulled(tapec.grad(f, wrt=wrt), args, wrt, tangents))
     if product.shape != numeric.shape or not np.all(np.abs(product - numeric) <= allowed):
         raise Mismatch(f"Hessian product against differences: {product!r} against {numeric!r}")

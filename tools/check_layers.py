@@ -32,8 +32,8 @@ LAYERS: Layers = (
     (
         *("api", "bound", "captured", "check", "composed", "debugging", "expansions", "explanation", "functions"),
         *("gradient_tape", "jacobians", "implicit", "jitted_calls", "linear_map", "loading", "plain_functions"),
-        *("product_functions", "products", "batching", "linear_solves", "signatures", "sparse", "sparsity_pattern"),
-        "structure",
+        *("product_functions", "products", "batching", "linear_solves", "signatures", "sparse"),
+        *("sparse_source", "sparsity_pattern", "structure"),
     ),
     ("tape",),
     ("pipeline", "kinds", "finishing", "results"),

@@ -223,18 +223,19 @@ def kind(function: Any) -> str:
     """What becomes of a function: "derivative", "inert", "refused" or ""."""
     from tapec.frontend.calls.calls import dotted_name
     from tapec.frontend.calls.function_handlers import SPECIAL as HANDLED
-    from tapec.rules.library import INERT, PRIMITIVES, REFUSED, STATIC, library_function
+    from tapec.frontend.calls.package_sources import public
+    from tapec.rules.library import INERT, PRIMITIVES, STATIC, library_function, refusal
 
     name, dotted = function_name(function), dotted_name(function)
     if name is not None and (rule := rule_for(name)) is not None:
         return "inert" if rule.inert or len(rule.refused) == len(rule.params) else "derivative"
-    if dotted in INERT or dotted in STATIC:
+    if dotted in INERT or dotted in STATIC or public(dotted) in STATIC:
         return "inert"
     try:
         known = function in HANDLED or library_function(function) is not None or dotted in PRIMITIVES
     except TypeError:
         return ""
-    return "derivative" if known else "refused" if dotted in REFUSED else ""
+    return "derivative" if known else "refused" if refusal(function) else ""
 
 
 def _scipy() -> Iterator[str]:

@@ -23,22 +23,25 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from tapec_runtime.addresses import PREFIX, call_loop, known_address, loop_of
+from tapec_runtime.incomplete_functions import _betainc_slope_a, _betainc_slope_b, _gammainc_slope  # noqa: F401
 from tapec_runtime.registration import register
 
 # how many numbers each takes
 ARITIES = {
-    1: "bei beip ber berp cosdg cosm1 cotdg dawsn ellipe ellipk ellipkm1 entr erfcinv erfcx erfi erfinv exp1 exp10"
-    " expi expit exprel gamma gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e kei keip ker kerp log_expit"
-    " log_ndtr loggamma logit ndtr ndtri ndtri_exp psi rgamma sindg spence tandg wrightomega y0 y1 zetac",
-    2: "beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri ellipeinc ellipkinc elliprc eval_chebyc eval_chebys"
-    " eval_chebyt eval_chebyu eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_legendre expn"
-    " gammainc gammaincc gammainccinv gammaincinv huber hyp0f1 inv_boxcox inv_boxcox1p iv ive jv jve kl_div kn"
-    " kv kve modstruve owens_t pdtr pdtrc poch powm1 pseudo_huber rel_entr stdtr stdtrit struve xlog1py"
-    " xlogy yn yv yve",
-    3: "betainc betaincc betainccinv betaincinv elliprd elliprf eval_gegenbauer eval_genlaguerre"
-    " fdtr fdtrc fdtri gdtr gdtrc gdtrix hyp1f1 hyperu log_wright_bessel lpmv nbdtr nbdtrc voigt_profile"
-    " wright_bessel",
-    4: "eval_jacobi hyp2f1",
+    1: "bei beip ber berp cosdg cosm1 cotdg dawsn ellipe ellipk ellipkm1 entr erfcinv erfcx erfi erfinv exp1"
+    " exp10 expi expit exprel gamma gammaln i0 i0e i1 i1e it2struve0 itmodstruve0 itstruve0 j0 j1 k0 k0e k1"
+    " k1e kei keip ker kerp kolmogi kolmogorov log_expit log_ndtr loggamma logit ndtr ndtri ndtri_exp psi"
+    " rgamma sindg spence tandg wrightomega y0 y1 zetac",
+    2: "agm beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri chdtriv ellipeinc ellipkinc elliprc"
+    " eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_laguerre eval_legendre eval_sh_chebyt"
+    " eval_sh_chebyu eval_sh_legendre expn gammainc gammaincc gammainccinv gammaincinv huber hyp0f1 inv_boxcox"
+    " inv_boxcox1p iv ive jv jve kl_div kn kv kve modstruve owens_t pdtr pdtrc pdtrik poch powm1 pseudo_huber"
+    " rel_entr stdtr stdtridf stdtrit struve tklmbda xlog1py xlogy yn yv yve",
+    3: "bdtrik bdtrin besselpoly betainc betaincc betainccinv betaincinv btdtria btdtrib chndtr chndtrinc"
+    " chndtrix elliprd elliprf elliprg eval_gegenbauer eval_genlaguerre fdtr fdtrc fdtri fdtridfd gdtr gdtrc"
+    " gdtria gdtrib gdtrix hyp1f1 hyperu log_wright_bessel lpmv nbdtr nbdtrc nbdtrik nbdtrin nrdtrimn nrdtrisd"
+    " voigt_profile wright_bessel",
+    4: "eval_jacobi eval_sh_jacobi hyp2f1 ncfdtr ncfdtri ncfdtrinc",
 }
 # functions of several results, or of complex numbers, or that Cython does not have: a ufunc of SciPy's, a loop of it,
 # and which of the real numbers that it gives is meant; complex numbers are two
@@ -50,10 +53,15 @@ LOOPS: dict[str, tuple[str, str, int]] = {
     **{f"ellipj_{k}": ("ellipj", "dd->dddd", k) for k in range(4)},
     **{f"itj0y0_{k}": ("itj0y0", "d->dd", k) for k in range(2)},
     **{f"iti0k0_{k}": ("iti0k0", "d->dd", k) for k in range(2)},
+    **{f"{name}_{k}": (name, "d->dd", k) for name in ("it2j0y0", "it2i0k0") for k in range(2)},
+    **{f"{name}_{k}": (name, "d->dddd", k) for name in ("airye", "itairy") for k in range(4)},
+    **{f"{name}_{k}": (name, "dd->dd", k) for name in ("pbdv", "pbvv", "pbwa") for k in range(2)},
     **{f"wofz_{k}": ("wofz", "D->D", k) for k in range(2)},
     "_zeta": ("_zeta", "dd->d", 0),
     "_riemann_zeta": ("_riemann_zeta", "d->d", 0),
+    "_kolmogp": ("_kolmogp", "d->d", 0),
     **{name: (name, "ld->d", 0) for name in ("_spherical_jn", "_spherical_yn", "_spherical_in", "_spherical_kn")},
+    **{name: (name, "ld->d", 0) for name in ("smirnov", "smirnovi", "_smirnovp")},
     **{name: (name, "ld->d", 0) for name in ("eval_hermite", "eval_hermitenorm", "pdtri")},
     **{name: (name, "dld->d", 0) for name in ("bdtr", "bdtrc", "bdtri")},
     "nbdtri": ("nbdtri", "lld->d", 0),

@@ -180,14 +180,19 @@ class IndexRanges:
         if isinstance(made, Name):
             return self.size(made.id, axis, depth + 1)
         if isinstance(made, Op):
-            return self._made_size(made, axis, depth + 1)
+            found = self._made_size(made, axis, depth + 1)
+            return self._unnamed(array, axis) if found is None and isinstance(self.types[array], Array) else found
         defs = self.scopes.defs.get(array, [])
         if not defs:
-            name = f"{array}.shape[{axis}]"
-            self.unnamed[name] = Op("dim", (Name(array), Const(axis)))
-            return Sum.of(name)
+            return self._unnamed(array, axis)
         sizes = {self._made_size(one, axis, depth) for one in self._sources(array)}
         return sizes.pop() if len(sizes) == 1 else None
+
+    def _unnamed(self, array: str, axis: int) -> Sum:
+        """An extent that is what it is, and has no name."""
+        name = f"{array}.shape[{axis}]"
+        self.unnamed[name] = Op("dim", (Name(array), Const(axis)))
+        return Sum.of(name)
 
     def made(self, name: str) -> Expr | None:
         """What computes a name that is set once."""
@@ -222,9 +227,9 @@ class IndexRanges:
         base = made.args[0]
         match made.fn:
             case "empty" | "zeros":
-                extent = made.args[axis + 1]
-                found = self.integers.sum(extent)
-                return found if found is not None and self.is_plain(found) else None
+                return self._extent(made.args[axis + 1])
+            case "reshape" if made.args[axis + 1] != Const(-1):
+                return self._extent(made.args[axis + 1])
             case "copy" if isinstance(base, Name):
                 return self.size(base.id, axis, depth + 1)
             case "transpose" if isinstance(base, Name):
@@ -233,6 +238,11 @@ class IndexRanges:
             case "view" if isinstance(base, Name):
                 return self._view_size(base.id, made.args[1:], axis, depth)
         return None
+
+    def _extent(self, extent: Expr) -> Sum | None:
+        """An extent with which an array is made."""
+        found = self.integers.sum(extent)
+        return found if found is not None and self.is_plain(found) else None
 
     def _view_size(self, base: str, subs: tuple[Expr, ...], axis: int, depth: int) -> Sum | None:
         """The extent of an axis of a view, which has those axes that no number is a subscript of, and new ones."""

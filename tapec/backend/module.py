@@ -127,7 +127,7 @@ def _binding(name: str, value: Any) -> list[str]:
                 f"the module-level array `{name}` is too large to print ({value.size} elements)",
                 hint="pass it as an argument",
             )
-        return [f"{name} = {_array(value)}"]
+        return [f"{name} = {typed_array(value)}"]
     if isinstance(value, type) and hasattr(value, "_fields"):
         return [f"{name} = namedtuple({value.__name__!r}, {list(value._fields)!r})"]
     if isinstance(value, type) and issubclass(value, Exception) and _is_importable(value):
@@ -149,7 +149,7 @@ def _is_importable(value: type) -> bool:
     return value.__module__ != "__main__" and getattr(module, value.__qualname__, None) is value
 
 
-def _array(value: np.ndarray[Any, Any]) -> str:
+def typed_array(value: np.ndarray[Any, Any]) -> str:
     """The text of an array: elements, dtype, shape and order."""
     dtype = "np.bool_" if value.dtype.kind == "b" else f"np.{value.dtype.name}"
     if value.size == 0:

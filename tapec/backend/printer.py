@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from tapec.errors import Span
@@ -59,6 +60,7 @@ _STRENGTH = {
 _PREFIX = {"neg": "-", "pos": "+", "~": "~", "not": "not "}
 _OPPOSITE = {"==": "!=", "!=": "=="}
 _OTHER_WORD = {"and": "or", "or": "and"}
+_WRAPPED: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _ATOM = 14
 _CASTS = {"float64": "float", "int64": "int", "bool": "bool"}
 
@@ -89,12 +91,22 @@ def _text(expr: Expr) -> tuple[str, int]:
         comparison = strength == 4
         left = strength + 1 if fn == "**" or comparison else strength
         right = strength - 1 if fn == "**" else strength + 1
+        if _overflows(fn, args):
+            return f"np.int64({expression(args[0])}) {fn} {_at(args[1], strength + 1)}", strength
         # `2 ** -x` needs no parentheses, `(-x) ** 2` does
         return f"{_at(args[0], left)} {fn} {_at(args[1], max(right, 11) if fn == '**' else right)}", strength
     if fn == "ifelse":
         test, body, orelse = args
         return f"{_at(body, 1)} if {_at(test, 1)} else {_at(orelse, 1)}", 0
     return _primary(fn, args), _ATOM
+
+
+def _overflows(fn: str, args: tuple[Expr, ...]) -> bool:
+    """Whether Python would compute an integer of two literals that machines wrap around, and Numba then refuse it."""
+    match args:
+        case (Const(value=int(first)), Const(value=int(second))) if fn in _WRAPPED:
+            return not -(2**63) <= _WRAPPED[fn](first, second) < 2**63
+    return False
 
 
 def _at(expr: Expr, strength: int) -> str:

@@ -27,12 +27,13 @@ NOT_BUILT = {
     "hessp": 'mode "hvp" takes the vector last, and computes the same product',
     "jvp_fun": 'mode "jvp"',
     "vjp_fun": 'mode "vjp"',
-    "linearize": 'it belongs to one point, and is made by a call there; mode "jvp" takes the point and the direction',
-    "vmap": "it is a loop over the batch: write the loop in a function, and build that",
+    "linearize": "it is three functions, which hand arrays of their own to one another: `tapec linearize` prints them; "
+    'mode "jvp" takes the point and the direction',
+    "vmap": 'set `mapped = tapec.vmap(f, in_axes=...)` in the module, and build mode "primal" of `mapped`',
     **dict.fromkeys(
         ("sparse_jacobian", "sparse_hessian"),
-        "its pattern is found and coloured by calls, for the arguments at hand; `tapec sparse-jacobian` and "
-        "`tapec sparse-hessian` print its programs",
+        "its pattern belongs to arguments: `tapec sparse-jacobian` and `tapec sparse-hessian` with `--args` print "
+        'a function for the pattern at them; build mode "primal" of that',
     ),
 }
 # what runs on every processor of the architecture

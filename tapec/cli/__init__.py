@@ -32,23 +32,19 @@ from tapec.cli.build_command import build
 from tapec.cli.cache_command import cache
 from tapec.cli.check_command import check
 from tapec.cli.completion_command import completion
-from tapec.cli.derivative_commands import further, grad, taylor
+from tapec.cli.derivative_commands import further, grad, taylor, vmap
 from tapec.cli.doctor_command import doctor
 from tapec.cli.report_command import report
 from tapec.cli.shared_options import WrongInput
 from tapec.cli.show_commands import explain, show
 from tapec.loading import stdout_to_stderr
 
-_COMMANDS = (grad, *further, taylor, show, explain, report, check, build, doctor, cache, completion)
+_COMMANDS = (grad, *further, taylor, vmap, show, explain, report, check, build, doctor, cache, completion)
 
 # what has no source of its own, and what has
 _NO_COMMANDS = {
-    "linearize": "a linear map belongs to one point; `tapec jvp` and `tapec vjp` take the point and the direction",
-    "vmap": "it is a loop over the batch; write the loop in a function, and print the derivative of that",
     "jvp-fun": "`tapec jvp` prints what it compiles",
     "vjp-fun": "`tapec vjp` prints what it compiles",
-    "jacfwd": "`tapec jacobian` prints what costs less of rows and columns; `tapec.emit(f, mode='jacfwd')` columns",
-    "jacrev": "`tapec jacobian` prints what costs less of rows and columns; `tapec.emit(f, mode='jacrev')` rows",
 }
 
 

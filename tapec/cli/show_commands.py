@@ -50,11 +50,18 @@ def show(target: str, wrt: str, sig: str | None, args: str | None, stage: str) -
     """
 )
 @target_options
+@click.option(
+    "--mode",
+    type=click.Choice(["grad", "jacobian", "jacfwd", "jacrev", "hessian"]),
+    default="grad",
+    show_default=True,
+    help="Which derivative.",
+)
 @click.option("--all", "everything", is_flag=True, help="Also variables, arrays, and the reason of each decision.")
 @compiler_options
 @guarded
 def explain(
-    target: str, wrt: str, sig: str | None, args: str | None, everything: bool, options: dict[str, Any]
+    target: str, wrt: str, sig: str | None, args: str | None, mode: str, everything: bool, options: dict[str, Any]
 ) -> None:
     """Say what the compiler does with the gradient of TARGET, line by line: what costs most first.
 
@@ -72,5 +79,5 @@ def explain(
     signature = signature_of(function, sig, args)
     values = None if args is None else arguments_of(function, args)
     with progress(f"compiling {target}"):
-        told = explain(function, sources(wrt), signature if values is None else None, values, **options)
+        told = explain(function, sources(wrt), signature if values is None else None, values, mode, **options)
     click.echo(str(told) if everything else summary(told), nl=False)

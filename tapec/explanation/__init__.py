@@ -30,15 +30,18 @@ def explain(
     wrt: Any = 0,
     signature: Any = None,
     args: tuple[Any, ...] | None = None,
+    mode: str = "grad",
     **options: Unpack[Keywords],
 ) -> Explanation:
     """What the compiler does with a function's gradient, and why.
 
-    f          a Python function or Numba dispatcher that returns one float
+    f          a Python function or Numba dispatcher that returns one float; of a Jacobian what `jacobian` takes
     wrt        position or name of a parameter, or a tuple of those
     signature  argument types as for `emit`; by default the function's annotations
     args       arguments to run it with, in place of a signature: then `adjoints` has the largest adjoint of each
                line, and which lines have only zeros, infinite ones or nan
+    mode       "grad", or "jacobian", "jacfwd", "jacrev", "hessian": then it says, too, whether rows or columns are
+               computed, and why
     options    as for `grad`
     returns    an Explanation: the activity of each variable with the reason, what is stored (bytes, as a
                formula in the shapes), computed again or run again, which loops are reversed as soon as they
@@ -67,4 +70,4 @@ def explain(
     load("tapec.explanation.explained")
     from tapec.explanation.explained import explained
 
-    return explained(f, wrt, signature, args, options)
+    return explained(f, wrt, signature, args, mode, options)

@@ -22,6 +22,9 @@ from tapec.remarks import Remark, Remarks
 from tapec.syntax.core import walk
 from tapec.syntax.custom_rule import Opaque, called
 
+# what is explained: the kind of derivative
+MODES = {"grad": "value_and_grad", "jacobian": "jacobian", "jacfwd": "jacfwd", "jacrev": "jacrev", "hessian": "hessian"}
+
 
 @dataclass(frozen=True)
 class ExplainedVariable:
@@ -102,6 +105,7 @@ class Explanation:
     file        the function's file
     program     the generated program
     adjoints    with `args`: the largest adjoint of each source, and of what each line hands on
+    mode        the derivative
     """
 
     function: str
@@ -114,6 +118,13 @@ class Explanation:
     file: str
     program: Program
     adjoints: tuple[LargestAdjoint, ...] = ()
+    mode: str = "grad"
+
+    @property
+    def title(self) -> str:
+        """Of which derivative by which arguments."""
+        what = {"grad": "gradient", "hessian": "Hessian"}.get(self.mode, "Jacobian")
+        return f"{self.function}, {what} by {', '.join(self.wrt)}"
 
     @property
     def stored(self) -> tuple[ExplainedLine, ...]:
@@ -130,16 +141,18 @@ class Explanation:
 
 
 def explained(
-    f: Callable[..., Any], wrt: Any, signature: Any, args: tuple[Any, ...] | None, options: Keywords
+    f: Callable[..., Any], wrt: Any, signature: Any, args: tuple[Any, ...] | None, mode: str, options: Keywords
 ) -> Explanation:
     """See `tapec.explain`."""
     settings = chosen(options)
+    if mode not in MODES:
+        raise UsageError(f"mode must be one of {', '.join(map(repr, MODES))}, not {mode!r}")
     if args is not None:
         if signature is not None:
             raise UsageError("signature and args both say what the arguments are: give one of them")
         signature = types_of(f, args)
     remarks = Remarks()
-    function, program = generate(f, wrt, signature, "value_and_grad", remarks, **options)
+    function, program = generate(f, wrt, signature, MODES[mode], remarks, **options)
     wording = Wording(function, program)
     notes = list(_notes(remarks.all, wording))
     notes.sort(key=lambda note: (note.file != wording.file, note.file, note.line))
@@ -150,10 +163,11 @@ def explained(
     # passes that meet a loop twice say the same twice; what is stored twice takes room twice
     found = tuple(note for place, note in enumerate(notes) if note.formula or note not in notes[:place])
     lines = wording.active_lines(activity)
-    sizes = () if args is None else adjoints_of(f, wrt, args, settings)
+    sizes = () if args is None or mode != "grad" else adjoints_of(f, wrt, args, settings)
     return Explanation(
         *(function.__name__, wording.sources(wrt), variables, found, memory, limits, lines, wording.file, program),
         adjoints=sizes,
+        mode=mode,
     )
 
 
@@ -237,7 +251,7 @@ def _run_by_python(program: Program, wording: Wording) -> Iterator[str]:
 
 def _page(told: Explanation) -> Iterator[str]:
     """The lines of the text."""
-    yield f"{told.function}, gradient by {', '.join(told.wrt)}"
+    yield told.title
     yield from ("", "Variables")
     width = max((len(variable.name) for variable in told.variables), default=0)
     for variable in told.variables:

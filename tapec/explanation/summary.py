@@ -47,6 +47,8 @@ def _words(note: ExplainedLine) -> Iterator[tuple[str, str]]:
         sweep = f"{first.removesuffix(' sweep')}: " if first.endswith(" sweep") else ""
         scalar = "may not" in note.what
         yield f"{sweep}{'no vectors' if scalar else 'vectors'}", "bad" if scalar else "good"
+    elif note.by == "jacobian":
+        yield note.what, "good"
     elif note.by == "scalar_replacement":
         yield "became numbers", "good"
     elif note.what == "runs on threads":
@@ -62,7 +64,7 @@ def summary(told: Explanation) -> str:
     found.sort(key=lambda row: min(_ORDER.index(mark.kind) for mark in row[1]))
     width = max((len(place) for place, _ in found), default=0)
     lists = ", and lists" if any(note.per_iteration for note in told.stored) else ""
-    lines = [f"{told.function}, gradient by {', '.join(told.wrt)}", ""]
+    lines = [told.title, ""]
     lines += [f"  {place:<{width}}  {', '.join(map(_described, line))}" for place, line in found]
     lines += ["", f"stored in all: {told.stored_bytes} bytes{lists}"]
     lines += [f"limited by {limit}" for limit in told.limits]

@@ -32,6 +32,7 @@ from tapec.frontend.statements import (
     simple_statements,
     try_statement,
 )
+from tapec.frontend.structures import made_objects
 
 
 class FullEvaluator(Evaluator):
@@ -69,6 +70,7 @@ class FullEvaluator(Evaluator):
     compare = comparisons.compare_values
     truth = conditions.truth
     select = conditions.select
+    operator = made_objects.operator
     wrap = outside_objects.wrap
     get_attribute = attributes.get_attribute
     load = indexing.load

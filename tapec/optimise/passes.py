@@ -79,6 +79,7 @@ from tapec.optimise.simplify.tail_breaks import move_breaks_last
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.simplify.variable_names import coalesce, coalesce_carried
+from tapec.optimise.simplify.widening_casts import widen_exactly
 from tapec.optimise.vectors.branchless_search import search_tables
 from tapec.optimise.vectors.cheap_remainders import cheap_remainders
 from tapec.optimise.vectors.descending_rows import hide_descent
@@ -245,7 +246,7 @@ VECTORS: tuple[Pass, ...] = (
 FILLED: tuple[Pass, ...] = (keep_in_rows, join_lists, stacks_by_position, use_ping_pong_buffers)
 # after all passes that know what makes an array
 ON_STACK: tuple[Pass, ...] = (use_stack_arrays,)
-READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, renest, coalesce, straighten_branches)
+READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, widen_exactly, renest, coalesce, straighten_branches)
 # of files at level 1, which are for reading
 IN_STATEMENTS: tuple[Pass, ...] = (drop_dead_stores, *READABLE[:2], array_statements, drop_dead_code, *READABLE[2:])
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

@@ -10,7 +10,9 @@ Functions of numbers, and of arrays element by element, as lines of a table:
 | operators, `exp`, `sin`, `maximum` and the like | `elementary.py` |
 | special functions of `math`, NumPy and our own runtime: `erf`, `gamma`, `sinc` | `math_special_functions.py` |
 | functions of `scipy.special` | `scipy_special_formulas.py` |
+| those of them that are distributions | `scipy_special_distributions.py` |
 | those of them with several results, or made of others | `scipy_special_calls.py` |
+| tables of them, and what is refused | `scipy_special_inert.py` |
 | operations without a derivative, with the reason | `constant.py` |
 | functions made of others, such as `np.frexp`; complex numbers | `scalars.py`, `complex_numbers.py` |
 
@@ -24,6 +26,7 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | the same of eigenvalues of general matrices | `eigen_rules.py` |
 | solves in several directions at once | `systems_in_lanes.py` |
 | `np.linalg`, `scipy.linalg`, as they are called | `linalg_calls.py`, `scipy_linalg.py` |
+| factors of general matrices; complex matrices | `scipy_lu.py`, `complex_linalg.py` |
 | `np.fft`, `scipy.fft`; its cosine and sine transforms | `arrays_fourier.py`, `cosine_transforms.py` |
 | ranges and grids; joining and rearranging | `arrays_create.py`, `arrays_shape.py` |
 | lists of views; padding | `arrays_split.py`, `arrays_pad.py` |
@@ -35,9 +38,11 @@ Functions of whole arrays (`library.py` has the list, and what is refused):
 | `einsum`, stacks of matrices, windows; polynomials | `arrays_tensor.py`, `arrays_polynomial.py` |
 | functions applied to lanes and axes; random draws | `arrays_apply.py`, `arrays_random.py` |
 | results without derivative | `arrays_inert.py` |
+| heaps and sorted lists of Python's | `python_lists.py` |
 | coefficients of power series, of whole arrays and of powers | `power_series.py` |
 | what these share; functions that lowering calls for syntax | `arrays_common.py`, `internal.py` |
-| SciPy: integrals, images, signals | `scipy_integrate.py`, `scipy_ndimage.py`, `scipy_signal.py` |
+| SciPy: integrals of samples, of functions | `scipy_integrate.py`, `scipy_quadrature.py` |
+| SciPy: images, between pixels; signals | `scipy_ndimage.py`, `scipy_image_places.py`, `scipy_signal.py` |
 | SciPy: sparse matrices; two of them | `scipy_sparse.py`, `sparse_pairs.py` |
 | SciPy: polynomials between points, tables | `scipy_interpolate.py` |
 | SciPy: distributions; functions of other parts | `scipy_stats.py`, `scipy_functions.py` |

@@ -81,11 +81,13 @@ HOMES = {
 }
 # SciPy's special functions in formulas of others
 _SCIPY_NAMES = (
-    "_spherical_in _spherical_jn _spherical_kn _spherical_yn _zeta airy_0 airy_1 airy_2 airy_3 bei beip ber berp"
-    " betaln cosdg ellipj_0 ellipj_1 ellipj_2 elliprd eval_chebys eval_chebyu eval_gegenbauer eval_genlaguerre"
-    " eval_hermite eval_hermitenorm eval_jacobi eval_sh_chebyu expit expn exprel gammaln hyp0f1 hyp1f1 hyp2f1 hyperu"
-    " i0 i0e i1 i1e iv ive j0 j1 jv jve k0 k0e k1 k1e kei keip ker kerp kv kve log_wright_bessel lpmv modstruve psi"
-    " rgamma sindg struve wofz_0 wofz_1 wright_bessel xlog1py xlogy y0 y1 yv yve"
+    "_betainc_slope_a _betainc_slope_b _gammainc_slope _kolmogp _smirnovp _spherical_in _spherical_jn _spherical_kn"
+    " _spherical_yn _zeta agm airy_0 airy_1 airy_2 airy_3 airye_0 airye_1 airye_2 airye_3 bei beip ber berp besselpoly"
+    " betaln cosdg ellipj_0 ellipj_1 ellipj_2 elliprd elliprf eval_chebys eval_chebyu eval_gegenbauer eval_genlaguerre"
+    " eval_hermite eval_hermitenorm eval_jacobi eval_sh_chebyu eval_sh_jacobi expit expn exprel gammaln hyp0f1 hyp1f1"
+    " hyp2f1 hyperu i0 i0e i1 i1e iv ive j0 j1 jv jve k0 k0e k1 k1e kei keip ker kerp kv kve log_wright_bessel lpmv"
+    " modstruve ndtri pbdv_0 pbdv_1 pbvv_0 pbvv_1 pbwa_0 pbwa_1 psi rgamma sindg struve wofz_0 wofz_1 wright_bessel"
+    " xlog1py xlogy y0 y1 yv yve"
 )
 HOMES |= dict.fromkeys(_SCIPY_NAMES.split(), SCIPY)
 

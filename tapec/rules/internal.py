@@ -35,6 +35,13 @@ def divides(known):  # type: ignore[no-untyped-def]
         raise ValueError("an array without elements cannot be reshaped to an extent of -1")
 
 
+def no_negative_powers(exponents):  # type: ignore[no-untyped-def]
+    """Raise where integers cannot be raised to such powers."""
+    for k in np.ndindex(exponents.shape):
+        if exponents[k] < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+
+
 def single(extent):  # type: ignore[no-untyped-def]
     """Raise unless a slice that should have one element has it."""
     if extent != 1:

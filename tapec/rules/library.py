@@ -41,8 +41,10 @@ from tapec.rules import (
     arrays_split,
     arrays_variance,
     linalg_calls,
+    python_lists,
     scalars,
     scipy_functions,
+    scipy_special_inert,
 )
 from tapec.rules.arrays_common import stop_gradient
 from tapec.rules.linalg import PRIMITIVES, Primitive
@@ -90,6 +92,7 @@ _FUNCTIONS = _join(
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
     {numpy_object(path): function for path, function in _FUNCTIONS.items() if numpy_object(path) is not None}
     | scalars.FUNCTIONS
+    | python_lists.FUNCTIONS
 )
 
 
@@ -160,18 +163,23 @@ DRAWS = frozenset(name for name in INERT if name.startswith("np.random."))
 _LOWERED = (
     "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray asfortranarray"
     " copy reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex ndenumerate dtype"
+    " lib.stride_tricks.sliding_window_view"
 )
 
 FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())
 
 STATIC = frozenset(
     {"builtins.ord", "np.finfo", "np.iinfo", "np.dtype", "np.result_type", "np.promote_types", "np.issubdtype"}
-)
+) | frozenset(scipy_special_inert.TABLES)
 
 _REFUSALS = {
     "call np.linalg.eigvals of the companion matrix": "roots",
-    "its views overlap; index the array in a loop": (
-        "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
+    "its views overlap; call np.lib.stride_tricks.sliding_window_view": "lib.stride_tricks.as_strided",
+    "whether its result is complex depends on the numbers; call NumPy's own, of `x + 0j` for complex results": (
+        "emath.sqrt emath.log emath.log2 emath.logn emath.log10 emath.power emath.arccos emath.arcsin emath.arctanh"
+    ),
+    "it makes a generator of random numbers; pass what it draws, or call np.random.normal and its kin": (
+        "random.default_rng random.Generator random.RandomState random.SeedSequence random.PCG64"
     ),
     "it reads memory that no array owns": "frombuffer from_dlpack",
     "it reads or writes text or files": (
@@ -198,6 +206,19 @@ REFUSED: Mapping[str, str] = MappingProxyType(
     {f"np.{name}": reason for reason, names in _REFUSALS.items() for name in names.split()}
 )
 
+_WHY = {id(numpy_object(name.removeprefix("np."))): reason for name, reason in REFUSED.items()}
+_WHY.pop(id(None), None)
+_SPECIAL = {name: why for why, names in scipy_special_inert.REFUSALS.items() for name in names.split()}
+
+
+def refusal(obj: Any) -> str | None:
+    """Why a function is not supported; None for those of which no more is known than that."""
+    name = getattr(obj, "__name__", "")
+    if name in _SPECIAL and getattr(sys.modules.get("scipy.special"), name, None) is obj:
+        return _SPECIAL[name]
+    return _WHY.get(id(obj))
+
+
 __all__ = [
     "DRAWS",
     "FORMS",
@@ -213,5 +234,6 @@ __all__ = [
     "STATIC",
     "Primitive",
     "numpy_object",
+    "refusal",
     "stop_gradient",
 ]

@@ -42,6 +42,11 @@ def modf(x):
     return np.where(np.isinf(x), np.copysign(0.0, whole), np.fmod(x, 1.0)), whole
 
 
+def fmod(x, z):
+    """The remainder with the sign of `x`; compiled code has NumPy's function only."""
+    return np.fmod(float(x), float(z))
+
+
 def heaviside(x, z):
     """0 for negative numbers, 1 for positive ones, and the second operand at 0."""
     return np.where(x == 0, z * 1.0, np.where(x < 0, 0.0, np.where(x > 0, 1.0, x * 1.0)))
@@ -64,6 +69,7 @@ def real_if_close(a, tol=100):
 
 FUNCTIONS: dict[object, Callable[..., Any]] = {
     math.frexp: frexp,
+    math.fmod: fmod,
     math.modf: modf,
     divmod: quotient_and_remainder,
     np.divmod: quotient_and_remainder,

@@ -12,9 +12,12 @@ import tapec_runtime
 from tapec.rules import (
     arrays_fourier,
     cosine_transforms,
+    scipy_image_places,
     scipy_integrate,
     scipy_linalg,
+    scipy_lu,
     scipy_ndimage,
+    scipy_quadrature,
     scipy_signal,
     scipy_special_calls,
 )
@@ -71,7 +74,16 @@ def _size(a):
 
 
 def expm(A):
-    """The exponential of a real matrix, by scaling and squaring (Higham, SIAM J. Matrix Anal. 26 (2005) 1179)."""
+    """The exponential of matrices, by scaling and squaring (Higham, SIAM J. Matrix Anal. 26 (2005) 1179)."""
+    if A.ndim == 2:
+        return _exponential(A)
+    out = np.empty(A.shape, A.dtype)
+    for i in np.ndindex(A.shape[:-2]):
+        out[i] = _exponential(A[i])
+    return out
+
+
+def _exponential(A):
     _is_square(A)
     squarings = 0
     size = _size(A)
@@ -94,6 +106,37 @@ def expm(A):
     for _ in range(squarings):
         found = found @ found
     return found
+
+
+def cosm(A):
+    """The cosine of a real matrix."""
+    return np.real(_exponential(1j * A))
+
+
+def sinm(A):
+    """The sine of a real matrix."""
+    return np.imag(_exponential(1j * A))
+
+
+def tanm(A):
+    """The tangent of a real matrix."""
+    both = _exponential(1j * A)
+    return np.linalg.solve(np.real(both), np.imag(both))
+
+
+def coshm(A):
+    """The hyperbolic cosine of a real matrix."""
+    return 0.5 * (_exponential(A) + _exponential(-A))
+
+
+def sinhm(A):
+    """The hyperbolic sine of a real matrix."""
+    return 0.5 * (_exponential(A) - _exponential(-A))
+
+
+def tanhm(A):
+    """The hyperbolic tangent of a real matrix."""
+    return np.linalg.solve(coshm(A), sinhm(A))
 
 
 def sqrtm(A):
@@ -146,11 +189,24 @@ FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
         **scipy_special_calls.FUNCTIONS,
     },
     "scipy.fft": arrays_fourier.TRANSFORMS | cosine_transforms.FUNCTIONS,
-    "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm, **scipy_linalg.FUNCTIONS},
-    "scipy.integrate": scipy_integrate.FUNCTIONS,
+    "scipy.linalg": {
+        **{one.__name__: one for one in (coshm, cosm, expm, logm, sinhm, sinm, sqrtm, tanhm, tanm)},
+        **scipy_linalg.FUNCTIONS,
+        **scipy_lu.FUNCTIONS,
+    },
+    "scipy.integrate": scipy_integrate.FUNCTIONS | scipy_quadrature.FUNCTIONS,
     "scipy.signal": scipy_signal.FUNCTIONS,
-    "scipy.ndimage": scipy_ndimage.FUNCTIONS,
+    "scipy.ndimage": scipy_ndimage.FUNCTIONS | scipy_image_places.FUNCTIONS,
 }
+
+
+# keywords that change how a result is found, not which one
+WITHOUT_EFFECT = frozenset(
+    (
+        *("check_finite", "lapack_driver", "lwork", "workers"),
+        *("overwrite_a", "overwrite_ab", "overwrite_b", "overwrite_c", "overwrite_x"),
+    )
+)
 
 
 def scipy_function(obj: Any) -> Callable[..., Any] | None:

@@ -94,6 +94,8 @@ def cho_solve(c_and_lower, b):
 
 
 def _triangle(a, lower, unit_diagonal):
+    if a.ndim != 2:
+        raise ValueError("scipy.linalg.solve_triangular is taken of one matrix: call np.linalg.solve for stacks")
     out = np.zeros(a.shape, float_type(a.dtype))
     for i in range(a.shape[0]):
         for j in range(i):
@@ -119,16 +121,45 @@ def lstsq(a, b, cond=None):
     return numpy_lstsq(a, b, np.finfo(float_type(np.asarray(a).dtype)).eps if cond is None else cond)
 
 
-def eigh(a, *, lower=True, eigvals_only=False):
-    """Eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
+def _reduced(a, b, lower):
+    """The symmetric matrix with the eigenvalues of `a @ v == w * b @ v`, and the factor of `b`."""
+    factor = np.linalg.cholesky(_mirrored(np.asarray(b), lower))
+    half = np.linalg.solve(factor, _mirrored(np.asarray(a), lower))
+    return np.linalg.solve(factor, half.T), factor
+
+
+def eigh(a, b=None, *, lower=True, eigvals_only=False):
+    """Eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read; also generalised ones."""
+    if b is not None:
+        whole, factor = _reduced(a, b, lower)
+        if eigvals_only:
+            return np.linalg.eigvalsh(whole)
+        values, vectors = np.linalg.eigh(whole)
+        return values, np.linalg.solve(factor.T, vectors)
     if eigvals_only:
         return linalg_calls.eigvalsh(a, "L" if lower else "U")
     return linalg_calls.eigh(a, "L" if lower else "U")
 
 
-def eigvalsh(a, *, lower=True):
-    """Eigenvalues of a symmetric matrix, of which one triangle is read."""
+def eigvalsh(a, b=None, *, lower=True):
+    """Eigenvalues of a symmetric matrix, of which one triangle is read; also generalised ones."""
+    if b is not None:
+        return np.linalg.eigvalsh(_reduced(a, b, lower)[0])
     return linalg_calls.eigvalsh(a, "L" if lower else "U")
+
+
+def eig(a, b=None, left=False, right=True):
+    """Eigenvalues and eigenvectors of a general matrix."""
+    if b is not None or left:
+        raise ValueError("scipy.linalg.eig is taken without b and left")
+    return linalg_calls.eig(a) if right else linalg_calls.eigvals(a)
+
+
+def eigvals(a, b=None):
+    """Eigenvalues of a general matrix."""
+    if b is not None:
+        raise ValueError("scipy.linalg.eigvals is taken without b")
+    return linalg_calls.eigvals(a)
 
 
 def block_diag(*arrs):
@@ -357,7 +388,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         function.__name__: function
         for function in (
-            *(block_diag, cho_factor, cho_solve, cholesky, circulant, companion, det, eigh, eigvalsh, hankel, inv),
+            *(block_diag, cho_factor, cho_solve, cholesky, circulant, companion, det, eig, eigh),
+            *(eigvals, eigvalsh, hankel, inv),
             *(khatri_rao, lstsq, matmul_toeplitz, norm, pinv, qr, solve, solve_banded, solve_circulant),
             *(solve_continuous_lyapunov, solve_discrete_lyapunov, solve_sylvester, solve_toeplitz, solve_triangular),
             *(solveh_banded, svd, svdvals, toeplitz),

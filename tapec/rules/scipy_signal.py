@@ -10,6 +10,7 @@ import numpy as np
 from tapec.rules.arrays_common import AXES, common_dtype, last_axis, within
 from tapec.rules.arrays_fourier import irfft, rfft
 from tapec.rules.arrays_pad import mirrored, padded
+from tapec.rules.scipy_ndimage import correlate1d
 
 
 def _full(a, v):
@@ -199,7 +200,45 @@ def hilbert(x, N=None, axis=-1):
     return np.moveaxis(np.fft.ifft(np.fft.fft(lines, n) * weights), -1, place)
 
 
+def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0):
+    """A signal smoothed along an axis by polynomials that fit each window of an odd length best."""
+    signal = np.asarray(x) * 1.0
+    if window_length % 2 == 0:
+        raise ValueError("scipy.signal.savgol_filter is taken with an odd window_length")
+    if polyorder >= window_length:
+        raise ValueError("polyorder must be less than window_length.")
+    half = window_length // 2
+    powers = np.arange(polyorder + 1)
+    places = np.arange(-half, half + 1) * 1.0
+    fit = np.linalg.pinv(places[:, None] ** powers)
+    # the derivatives of the powers at each place of a window
+    slopes = np.zeros((window_length, polyorder + 1))
+    for k in range(deriv, polyorder + 1):
+        factor = 1.0
+        for j in range(deriv):
+            factor = factor * (k - j)
+        slopes[:, k] = factor * places ** (k - deriv)
+    weights = (slopes @ fit) / delta**deriv
+    if mode != "interp":
+        return correlate1d(signal, weights[half], axis, mode=mode, cval=cval)
+    place = within(axis, signal.ndim)
+    lines = last_axis(signal, place)
+    n = lines.shape[-1]
+    if window_length > n:
+        raise ValueError("If mode is 'interp', window_length must be less than or equal to the size of x.")
+    rows = np.reshape(lines, (signal.size // max(n, 1), n))
+    out = np.empty(rows.shape)
+    for i in range(rows.shape[0]):
+        for j in range(n):
+            start = min(max(j - half, 0), n - window_length)
+            out[i, j] = weights[j - start] @ rows[i, start : start + window_length]
+    return np.moveaxis(np.reshape(out, lines.shape), -1, place)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (convolve, correlate, fftconvolve, convolve2d, correlate2d, lfilter, sosfilt, detrend, hilbert)
+    for function in (
+        *(convolve, correlate, fftconvolve, convolve2d, correlate2d, lfilter, sosfilt, detrend, hilbert),
+        savgol_filter,
+    )
 }

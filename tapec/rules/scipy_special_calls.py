@@ -80,6 +80,113 @@ def hankel2(v, z):
     return complex_of(tapec_runtime.scipy_special.jv(v, z), -tapec_runtime.scipy_special.yv(v, z))
 
 
+def hankel1e(v, z):
+    """`hankel1(v, z) * exp(-1j * z)`, of real numbers."""
+    z = _number(z)
+    first, second = tapec_runtime.scipy_special.jv(v, z), tapec_runtime.scipy_special.yv(v, z)
+    return complex_of(first * np.cos(z) + second * np.sin(z), second * np.cos(z) - first * np.sin(z))
+
+
+def hankel2e(v, z):
+    """`hankel2(v, z) * exp(1j * z)`, of real numbers."""
+    z = _number(z)
+    first, second = tapec_runtime.scipy_special.jv(v, z), tapec_runtime.scipy_special.yv(v, z)
+    return complex_of(first * np.cos(z) + second * np.sin(z), first * np.sin(z) - second * np.cos(z))
+
+
+def airye(z):
+    """Airy functions of both kinds and their derivatives, times exponentials."""
+    z = _number(z)
+    first = tapec_runtime.scipy_special.airye_0(z), tapec_runtime.scipy_special.airye_1(z)
+    return first + (tapec_runtime.scipy_special.airye_2(z), tapec_runtime.scipy_special.airye_3(z))
+
+
+def itairy(x):
+    """Integrals from 0 of the Airy functions of both kinds, up to `x` and down to `-x`."""
+    x = _number(x)
+    first = tapec_runtime.scipy_special.itairy_0(x), tapec_runtime.scipy_special.itairy_1(x)
+    return first + (tapec_runtime.scipy_special.itairy_2(x), tapec_runtime.scipy_special.itairy_3(x))
+
+
+def it2j0y0(x):
+    """Integrals of `(1 - j0(t)) / t` from 0, and of `y0(t) / t` to infinity."""
+    x = _number(x)
+    return tapec_runtime.scipy_special.it2j0y0_0(x), tapec_runtime.scipy_special.it2j0y0_1(x)
+
+
+def it2i0k0(x):
+    """Integrals of `(i0(t) - 1) / t` from 0, and of `k0(t) / t` to infinity."""
+    x = _number(x)
+    return tapec_runtime.scipy_special.it2i0k0_0(x), tapec_runtime.scipy_special.it2i0k0_1(x)
+
+
+def kelvin(x):
+    """Kelvin functions and their derivatives, as complex numbers."""
+    x = _number(x)
+    first = complex_of(tapec_runtime.scipy_special.ber(x), tapec_runtime.scipy_special.bei(x))
+    second = complex_of(tapec_runtime.scipy_special.ker(x), tapec_runtime.scipy_special.kei(x))
+    slope = complex_of(tapec_runtime.scipy_special.berp(x), tapec_runtime.scipy_special.beip(x))
+    return first, second, slope, complex_of(tapec_runtime.scipy_special.kerp(x), tapec_runtime.scipy_special.keip(x))
+
+
+def pbdv(v, x):
+    """Parabolic cylinder function D, and its derivative by `x`."""
+    x = _number(x)
+    return tapec_runtime.scipy_special.pbdv_0(v, x), tapec_runtime.scipy_special.pbdv_1(v, x)
+
+
+def pbvv(v, x):
+    """Parabolic cylinder function V, and its derivative by `x`."""
+    x = _number(x)
+    return tapec_runtime.scipy_special.pbvv_0(v, x), tapec_runtime.scipy_special.pbvv_1(v, x)
+
+
+def pbwa(a, x):
+    """Parabolic cylinder function W, and its derivative by `x`."""
+    x = _number(x)
+    return tapec_runtime.scipy_special.pbwa_0(a, x), tapec_runtime.scipy_special.pbwa_1(a, x)
+
+
+def assoc_laguerre(x, n, k=0.0):
+    """Generalised Laguerre polynomial."""
+    return tapec_runtime.scipy_special.eval_genlaguerre(n, k, _number(x))
+
+
+def legendre_p(n, z, *, diff_n=0):
+    """Legendre polynomial of a whole degree."""
+    if diff_n != 0:
+        raise ValueError("legendre_p is taken with diff_n=0")
+    return tapec_runtime.scipy_special.eval_legendre(n, _number(z))
+
+
+def sph_legendre_p(n, m, theta, *, diff_n=0):
+    """Spherical Legendre function, of whole numbers `n` and `m`: DLMF 14.10.3."""
+    if diff_n != 0:
+        raise ValueError("sph_legendre_p is taken with diff_n=0")
+    theta = _number(theta)
+    order = abs(m)
+    x, s = np.cos(theta), np.sin(theta)
+    before, found = 0.0 * theta, 0.0 * theta + np.sqrt(0.25 / np.pi)
+    if n < order:
+        return before
+    for k in range(1, order + 1):
+        found = -found * s * np.sqrt((2.0 * k + 1.0) / (2.0 * k))
+    for k in range(order + 1, n + 1):
+        over = np.sqrt((2.0 * k + 1.0) / ((k - order) * 1.0 * (k + order)))
+        back = np.sqrt((k - 1.0 - order) * (k - 1.0 + order) / max(2.0 * k - 3.0, 1.0))
+        before, found = found, over * (x * np.sqrt(2.0 * k - 1.0) * found - back * before)
+    return found if m >= 0 or m % 2 == 0 else -found
+
+
+def sph_harm_y(n, m, theta, phi, *, diff_n=0):
+    """Spherical harmonics of whole degree and order, at a polar angle and an azimuth."""
+    if diff_n != 0:
+        raise ValueError("sph_harm_y is taken with diff_n=0")
+    phi = _number(phi)
+    size = sph_legendre_p(n, m, theta)
+    return complex_of(size * np.cos(m * phi), size * np.sin(m * phi))
+
+
 def lambertw(z, k=0, tol=1e-8):
     """Lambert's W of real numbers, on the branches 0 and -1, as complex numbers; nan where it is not real."""
     z = _number(z)
@@ -164,6 +271,16 @@ def kvp(v, z, n=1):
     return (-1.0) ** n * _ladder(tapec_runtime.scipy_special.kv, v, _number(z), n, 1.0)
 
 
+def h1vp(v, z, n=1):
+    """Derivatives of the Hankel function of the first kind, of real numbers."""
+    return complex_of(jvp(v, z, n), yvp(v, z, n))
+
+
+def h2vp(v, z, n=1):
+    """Derivatives of the Hankel function of the second kind, of real numbers."""
+    return complex_of(jvp(v, z, n), -yvp(v, z, n))
+
+
 def comb(N, k, *, exact=False, repetition=False):
     """How many ways there are to choose `k` of `N` things, also for numbers that are not whole."""
     if exact:
@@ -229,9 +346,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         function.__name__: function
         for function in (
-            *(airy, comb, diric, ellipj, factorial, fresnel, gammasgn, hankel1, hankel2, iti0k0, itj0y0, ivp, jvp),
-            *(kvp, lambertw, perm, radian, shichi, sici, softplus, spherical_in, spherical_jn, spherical_kn),
-            *(spherical_yn, wofz, yvp, zeta),
+            *(airy, airye, assoc_laguerre, comb, diric, ellipj, factorial, fresnel, gammasgn, h1vp, h2vp, hankel1),
+            *(hankel1e, hankel2),
+            *(hankel2e, it2i0k0, it2j0y0, itairy, iti0k0, itj0y0, ivp, jvp, kelvin, kvp, lambertw, legendre_p, pbdv),
+            *(pbvv, pbwa, perm, radian, shichi, sici, softplus, sph_harm_y, sph_legendre_p, spherical_in),
+            *(spherical_jn, spherical_kn, spherical_yn, wofz, yvp, zeta),
         )
     },
     "round": rint,

@@ -7,13 +7,14 @@ DLMF is the NIST Digital Library of Mathematical Functions, dlmf.nist.gov.
 from __future__ import annotations
 
 from tapec.rules.formula import SCIPY
-from tapec.rules.table import Row, rule, table
+from tapec.rules.scipy_special_distributions import DISTRIBUTIONS
+from tapec.rules.table import Row, join, rule, table
 
 _ORDER = "there is no closed form of the derivative by the order"
 _MODULUS = "the closed form of the derivative by the parameter cancels"
+_EQUAL = "nan where two of the numbers are equal"
 _GEGENBAUER = "DLMF 18.9.19"
-_SHAPE = "there is no closed form of the derivative by a parameter of the distribution"
-
+_POWER = "DLMF 13.4.1"
 
 
 def _row(heading: str, formula: str, **more: str) -> Row:
@@ -21,7 +22,7 @@ def _row(heading: str, formula: str, **more: str) -> Row:
     return rule(f"{SCIPY}.{heading}", formula, **more)  # type: ignore[arg-type]
 
 
-SCIPY_SPECIAL = table(
+_FUNCTIONS = table(
     # the error function and its kin
     _row("erfcx(x)", "(2*x*y - TWO_BY_SQRT_PI)*dx", source="DLMF 7.10.1", note="for large x terms cancel"),
     _row("erfi(x)", "TWO_BY_SQRT_PI*exp(x*x)*dx", source="DLMF 7.2.1"),
@@ -53,136 +54,6 @@ SCIPY_SPECIAL = table(
         note="nan where n or k is a negative integer",
     ),
     _row(
-        "gammainc(a, x)", "exp(xlogy(a - 1, x) - x - gammaln(a))*dx", source="DLMF 8.8.13", refused="a", note=_SHAPE
-    ),
-    _row(
-        "gammaincc(a, x)", "-exp(xlogy(a - 1, x) - x - gammaln(a))*dx", source="DLMF 8.8.13", refused="a", note=_SHAPE
-    ),
-    _row("gammaincinv(a, p)", "exp(y + gammaln(a) - xlogy(a - 1, y))*dp", refused="a", note=_SHAPE),
-    _row("gammainccinv(a, p)", "-exp(y + gammaln(a) - xlogy(a - 1, y))*dp", refused="a", note=_SHAPE),
-    _row(
-        "betainc(a, b, x)",
-        "exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))*dx",
-        source="DLMF 8.17.1",
-        refused="a b",
-        note=_SHAPE,
-    ),
-    _row(
-        "betaincc(a, b, x)",
-        "-exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))*dx",
-        source="DLMF 8.17.1",
-        refused="a b",
-        note=_SHAPE,
-    ),
-    _row(
-        "betaincinv(a, b, p)",
-        "exp(betaln(a, b) - xlogy(a - 1, y) - xlog1py(b - 1, -y))*dp",
-        refused="a b",
-        note=_SHAPE,
-    ),
-    _row(
-        "betainccinv(a, b, p)",
-        "-exp(betaln(a, b) - xlogy(a - 1, y) - xlog1py(b - 1, -y))*dp",
-        refused="a b",
-        note=_SHAPE,
-    ),
-    # distributions
-    _row(
-        "chdtr(v, x)",
-        "0.5*exp(xlogy(0.5*v - 1, 0.5*x) - 0.5*x - gammaln(0.5*v))*dx",
-        refused="v",
-        note=_SHAPE,
-    ),
-    _row("chdtrc(v, x)", "-0.5*exp(xlogy(0.5*v - 1, 0.5*x) - 0.5*x - gammaln(0.5*v))*dx", refused="v", note=_SHAPE),
-    _row("chdtri(v, p)", "-2*exp(0.5*y + gammaln(0.5*v) - xlogy(0.5*v - 1, 0.5*y))*dp", refused="v", note=_SHAPE),
-    _row("pdtr(k, m)", "-exp(xlogy(floor(k), m) - m - gammaln(floor(k) + 1))*dm", note="constant between integers k"),
-    _row("pdtrc(k, m)", "exp(xlogy(floor(k), m) - m - gammaln(floor(k) + 1))*dm", note="constant between integers k"),
-    _row(
-        "nbdtr(k, n, p)",
-        "exp(xlogy(n - 1, p) + xlog1py(floor(k), -p) - betaln(n, floor(k) + 1))*dp",
-        refused="n",
-        note=_SHAPE,
-    ),
-    _row(
-        "nbdtrc(k, n, p)",
-        "-exp(xlogy(n - 1, p) + xlog1py(floor(k), -p) - betaln(n, floor(k) + 1))*dp",
-        refused="n",
-        note=_SHAPE,
-    ),
-    _row(
-        "gdtr(a, b, x)",
-        "exp(xlogy(b - 1, a*x) - a*x - gammaln(b))*(a*dx + x*da)",
-        refused="b",
-        note=_SHAPE,
-    ),
-    _row(
-        "gdtrc(a, b, x)",
-        "-exp(xlogy(b - 1, a*x) - a*x - gammaln(b))*(a*dx + x*da)",
-        refused="b",
-        note=_SHAPE,
-    ),
-    _row(
-        "fdtr(m, n, x)",
-        "exp(0.5*m*log(m) + 0.5*n*log(n) + xlogy(0.5*m - 1, x) - 0.5*(m + n)*log(n + m*x) - betaln(0.5*m, 0.5*n))*dx",
-        refused="m n",
-        note=_SHAPE,
-    ),
-    _row(
-        "fdtrc(m, n, x)",
-        "-exp(0.5*m*log(m) + 0.5*n*log(n) + xlogy(0.5*m - 1, x) - 0.5*(m + n)*log(n + m*x) - betaln(0.5*m, 0.5*n))*dx",
-        refused="m n",
-        note=_SHAPE,
-    ),
-    _row(
-        "stdtr(v, x)",
-        "exp(-0.5*(v + 1)*log1p(x*x/v) - betaln(0.5*v, 0.5))/sqrt(v)*dx",
-        refused="v",
-        note=_SHAPE,
-    ),
-    _row(
-        "stdtrit(v, p)",
-        "exp(0.5*(v + 1)*log1p(y*y/v) + betaln(0.5*v, 0.5))*sqrt(v)*dp",
-        refused="v",
-        note=_SHAPE,
-    ),
-    _row(
-        "bdtr(k, n, p)",
-        "-exp(xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p) - betaln(floor(k) + 1, n - floor(k)))*dp",
-        refused="n",
-        note=_SHAPE,
-    ),
-    _row(
-        "bdtrc(k, n, p)",
-        "exp(xlogy(floor(k), p) + xlog1py(n - floor(k) - 1, -p) - betaln(floor(k) + 1, n - floor(k)))*dp",
-        refused="n",
-        note=_SHAPE,
-    ),
-    _row(
-        "bdtri(k, n, p)",
-        "-exp(betaln(floor(k) + 1, n - floor(k)) - xlogy(floor(k), y) - xlog1py(n - floor(k) - 1, -y))*dp",
-        refused="n",
-        note=_SHAPE,
-    ),
-    _row("pdtri(k, p)", "-exp(y + gammaln(floor(k) + 1) - xlogy(floor(k), y))*dp", note="constant between integers k"),
-    _row(
-        "nbdtri(k, n, p)",
-        "exp(betaln(n, floor(k) + 1) - xlogy(n - 1, y) - xlog1py(floor(k), -y))*dp",
-        refused="n",
-        note=_SHAPE,
-    ),
-    _row(
-        "fdtri(m, n, p)",
-        "exp(betaln(0.5*m, 0.5*n) + 0.5*(m + n)*log(n + m*y) - 0.5*m*log(m) - 0.5*n*log(n) - xlogy(0.5*m - 1, y))*dp",
-        refused="m n",
-        note=_SHAPE,
-    ),
-    _row(
-        "gdtrix(a, b, p)",
-        "exp(a*y + gammaln(b) - xlogy(b - 1, a*y))/a*dp - y/a*da",
-        refused="b",
-        note=_SHAPE,
-    ),
-    _row(
         "voigt_profile(x, s, g)",
         "-2*(x*wofz_0(x/(s*SQRT_TWO), g/(s*SQRT_TWO)) - g*wofz_1(x/(s*SQRT_TWO), g/(s*SQRT_TWO)))"
         "/(2*s*s*s*SQRT_TWO_PI)*(dx - x/s*ds)"
@@ -209,14 +80,14 @@ SCIPY_SPECIAL = table(
         "pseudo_huber(d, x)",
         "x/hypot(1, x/d)*dx + (x/d)*(x/d)*(x/d)*(x/d)*d/(hypot(1, x/d)*(1 + hypot(1, x/d))*(1 + hypot(1, x/d)))*dd",
     ),
-    _row("boxcox(x, p)", "x**(p - 1)*dx", refused="p", note="the derivative by the exponent cancels next to 0"),
-    _row("boxcox1p(x, p)", "(1 + x)**(p - 1)*dx", refused="p", note="the derivative by the exponent cancels next to 0"),
-    _row("inv_boxcox(x, p)", "y**(1 - p)*dx", refused="p", note="the derivative by the exponent cancels next to 0"),
+    # what an exponent adds is the integral of `t * exp(u * t)` from 0 to 1, times a square
+    _row("boxcox(x, p)", "x**(p - 1)*dx + 0.5*log(x)*log(x)*hyp1f1(2, 3, p*log(x))*dp", source=_POWER),
+    _row("boxcox1p(x, p)", "(1 + x)**(p - 1)*dx + 0.5*log1p(x)*log1p(x)*hyp1f1(2, 3, p*log1p(x))*dp", source=_POWER),
+    _row("inv_boxcox(x, p)", "y**(1 - p)*(dx - 0.5*log(y)*log(y)*hyp1f1(2, 3, p*log(y))*dp)", source=_POWER),
     _row(
         "inv_boxcox1p(x, p)",
-        "(1 + y)**(1 - p)*dx",
-        refused="p",
-        note="the derivative by the exponent cancels next to 0",
+        "(1 + y)**(1 - p)*(dx - 0.5*log1p(y)*log1p(y)*hyp1f1(2, 3, p*log1p(y))*dp)",
+        source=_POWER,
     ),
     _row("exp10(x)", "y*LN10*dx"),
     _row("spence(x)", "-dx/exprel(log(x))", source="DLMF 25.12.2"),
@@ -322,6 +193,24 @@ SCIPY_SPECIAL = table(
         "-(elliprd(z, w, x)*dx + elliprd(x, w, z)*dz + elliprd(x, z, w)*dw)/6",
         source="DLMF 19.18.1",
     ),
+    _row(
+        "elliprd(x, z, w)",
+        "0.5*(elliprd(z, w, x) - y)/(x - w)*dx + 0.5*(elliprd(x, w, z) - y)/(z - w)*dz - (1.5*y"
+        " + 0.5*x*(elliprd(z, w, x) - y)/(x - w) + 0.5*z*(elliprd(x, w, z) - y)/(z - w))/w*dw",
+        note=_EQUAL,
+        source="DLMF 19.18.1, 19.18.14",
+    ),
+    _row(
+        "elliprg(x, z, w)",
+        "0.25*((elliprf(x, z, w) - x*elliprd(z, w, x)/3)*dx + (elliprf(x, z, w) - z*elliprd(x, w, z)/3)*dz"
+        " + (elliprf(x, z, w) - w*elliprd(x, z, w)/3)*dw)",
+        source="DLMF 19.18.2",
+    ),
+    _row(
+        "agm(a, b)",
+        "2*y*y/(3*PI)*(abs(a)*elliprd(0, b*b, a*a)*da + abs(b)*elliprd(0, a*a, b*b)*db)",
+        source="DLMF 19.8.5",
+    ),
     _row("ellipj_0(u, m)", "ellipj_1(u, m)*ellipj_2(u, m)*du", source="DLMF 22.13.1", refused="m", note=_MODULUS),
     _row("ellipj_1(u, m)", "-ellipj_0(u, m)*ellipj_2(u, m)*du", source="DLMF 22.13.2", refused="m", note=_MODULUS),
     _row("ellipj_2(u, m)", "-m*ellipj_0(u, m)*ellipj_1(u, m)*du", source="DLMF 22.13.3", refused="m", note=_MODULUS),
@@ -350,11 +239,41 @@ SCIPY_SPECIAL = table(
     _row("airy_1(x)", "x*airy_0(x)*dx", source="DLMF 9.2.1"),
     _row("airy_2(x)", "airy_3(x)*dx", source="DLMF 9.2.1"),
     _row("airy_3(x)", "x*airy_2(x)*dx", source="DLMF 9.2.1"),
-    # integrals of Bessel functions
+    # those times `exp(2/3 * x**1.5)`, or its inverse
+    _row("airye_0(x)", "(airye_1(x) + sqrt(maximum(x, 0))*y)*dx", source="DLMF 9.2.1"),
+    _row("airye_1(x)", "(x*airye_0(x) + sqrt(maximum(x, 0))*y)*dx", source="DLMF 9.2.1"),
+    _row("airye_2(x)", "(airye_3(x) - sqrt(maximum(x, 0))*y)*dx", source="DLMF 9.2.1"),
+    _row("airye_3(x)", "(x*airye_2(x) - sqrt(maximum(x, 0))*y)*dx", source="DLMF 9.2.1"),
+    _row("itairy_0(x)", "airy_0(x)*dx"),
+    _row("itairy_1(x)", "airy_2(x)*dx"),
+    _row("itairy_2(x)", "airy_0(-x)*dx"),
+    _row("itairy_3(x)", "airy_2(-x)*dx"),
+    # parabolic cylinder functions
+    _row("pbdv_0(v, x)", "pbdv_1(v, x)*dx", refused="v", note=_ORDER),
+    _row("pbdv_1(v, x)", "(0.25*x*x - v - 0.5)*pbdv_0(v, x)*dx", source="DLMF 12.2.4", refused="v", note=_ORDER),
+    _row("pbvv_0(v, x)", "pbvv_1(v, x)*dx", refused="v", note=_ORDER),
+    _row("pbvv_1(v, x)", "(0.25*x*x - v - 0.5)*pbvv_0(v, x)*dx", source="DLMF 12.2.4", refused="v", note=_ORDER),
+    _row("pbwa_0(a, x)", "pbwa_1(a, x)*dx", refused="a", note=_ORDER),
+    _row("pbwa_1(a, x)", "(a - 0.25*x*x)*pbwa_0(a, x)*dx", source="DLMF 12.14.1", refused="a", note=_ORDER),
+    # integrals of Bessel and Struve functions
     _row("itj0y0_0(x)", "j0(x)*dx"),
     _row("itj0y0_1(x)", "y0(x)*dx"),
     _row("iti0k0_0(x)", "i0(x)*dx"),
     _row("iti0k0_1(x)", "k0(x)*dx"),
+    _row("it2j0y0_0(x)", "(1 - j0(x))/x*dx"),
+    _row("it2j0y0_1(x)", "-y0(x)/x*dx"),
+    _row("it2i0k0_0(x)", "(i0(x) - 1)/x*dx"),
+    _row("it2i0k0_1(x)", "-k0(x)/x*dx"),
+    _row("itstruve0(x)", "struve(0, x)*dx"),
+    _row("itmodstruve0(x)", "modstruve(0, x)*dx"),
+    _row("it2struve0(x)", "-struve(0, x)/x*dx"),
+    _row(
+        "besselpoly(a, l, v)",
+        "(-2*besselpoly(a, l + 1, 1) if v == 0 else besselpoly(a, l + 1, v - 1) - besselpoly(a, l + 1, v + 1))*da",
+        source="DLMF 10.6.1",
+        refused="l v",
+        note=_ORDER,
+    ),
     # spherical Bessel functions
     _row(
         "_spherical_jn(n, x)",
@@ -419,6 +338,13 @@ SCIPY_SPECIAL = table(
         refused="n a b",
         note=_ORDER,
     ),
+    _row(
+        "eval_sh_jacobi(n, p, q, x)",
+        "n*eval_sh_jacobi(n - 1 if n > 0.5 else 0, p + 2, q + 1, x)*dx",
+        source="DLMF 18.9.15",
+        refused="n p q",
+        note=_ORDER,
+    ),
     _row("eval_laguerre(n, x)", "-eval_genlaguerre(n - 1, 1, x)*dx", source="DLMF 18.9.23", refused="n", note=_ORDER),
     _row(
         "eval_genlaguerre(n, a, x)",
@@ -460,3 +386,5 @@ SCIPY_SPECIAL = table(
     ),
     _row("hyperu(a, b, x)", "-a*hyperu(a + 1, b + 1, x)*dx", source="DLMF 13.3.22", refused="a b", note=_ORDER),
 )
+
+SCIPY_SPECIAL = join(_FUNCTIONS, DISTRIBUTIONS)

@@ -16,6 +16,7 @@ from tapec.analyses.aliases import aliases
 from tapec.analyses.index_ranges import IndexRanges
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable
+from tapec.remarks import remark
 from tapec.syntax.core import Atom, Const, Function, If, Name, Op, Raise, Return, changed, walk
 from tapec.syntax.custom_rule import custom_of
 from tapec.syntax.linear import Sum
@@ -34,15 +35,21 @@ from tapec.transforms.jacobian_blocks import (
     halves,
     prepared,
 )
-from tapec.transforms.jacobian_strips import Strips
+from tapec.transforms.jacobian_strips import WIDTH, Strips
 from tapec.transforms.reverse import reverse, targets_of
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
+from tapec.transforms.taylor import taylor
 from tapec.transforms.transposition import NotLinear
 from tapec.transforms.vector_forward import vector_forward
 
 # a reverse sweep costs about as much as two forward ones: Griewank & Walther, table 4.4
 _ROW = 2
+
+_BY_ROWS = f"the Jacobian comes by rows: a reverse sweep gives {WIDTH} of them"
+_BY_COLUMNS = f"the Jacobian comes by columns: a run in forward mode gives {WIDTH} of them"
+_COST = f"a row costs {_ROW} columns"
+_BY_EITHER = f"the Jacobian comes by rows, or by columns where those cost less, {WIDTH} in a run"
 
 # how the blocks of each kind of derivative are computed
 JACOBIANS = {"jacobian": "auto", "jacfwd": "forward", "jacrev": "reverse", "hessian": "reverse"}
@@ -92,9 +99,14 @@ def directed(
     return replace(made, body=(*made.body[:-1], Return((*made.results[1:products:2], *values))))
 
 
-def pushed(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
-    """`forward` of the function, with the checks and copies that tangents of a user's need."""
-    made = forward(function, sources, constants)
+def pushed(
+    function: Function, sources: tuple[str, ...], constants: frozenset[str], order: int | None = None
+) -> Function:
+    """`forward`, or of an order `taylor`, with the checks and copies that tangents of a user's need."""
+    if order is None:
+        made = forward(function, sources, constants)
+    else:
+        made = taylor(function, sources, constants, order, function.name, 1)
     vectors = made.params[len(function.params) :]
     out = Emitter(made.types, set(made.types), made.body[-1].span)
     for source, vector in zip(sources, vectors, strict=True):
@@ -175,16 +187,34 @@ class _Jacobian:
         numbers_out = not any(isinstance(out.type_of(value), Array) for value in self.values)
         numbers_in = not any(isinstance(out.types[source], Array) for source in self.sources)
         columns = None if self.rows_alone else self.columns()
-        if columns is None:
-            blocks = self.single_row() if numbers_out and len(self.values) == 1 else self.common(True, None)
+        if columns is None and numbers_out and len(self.values) == 1:
+            self.tell("one reverse sweep gives the only row", "the result is one number")
+            blocks = self.single_row()
+        elif columns is None:
+            why = "the results are numbers" if numbers_out else "the function has no forward mode"
+            self.tell(_BY_ROWS, "this derivative is one of reverse mode" if self.mode == "reverse" else why)
+            blocks = self.common(True, None)
         elif numbers_in and len(self.sources) == 1:
+            self.tell("one run in forward mode gives the only column", "the argument is one number")
             blocks = self.single_column()
         else:
             either = self.mode == "auto" and not numbers_in
             rows = self.known_way() if either else False
+            if rows is None:
+                self.tell(_BY_EITHER, f"the shapes decide: {_COST}")
+            elif rows:
+                self.tell(_BY_ROWS, f"{_COST}, and there are never fewer than {_ROW} times as many columns")
+            elif self.mode == "forward":
+                self.tell(_BY_COLUMNS, "this derivative is one of forward mode")
+            else:
+                why = f"{_COST}, and there are never more than {_ROW} times as many columns"
+                self.tell(_BY_COLUMNS, "the arguments are numbers" if numbers_in else why)
             blocks = self.common(rows is not False, None if rows else columns)
         body = (*out.out, Return((*(self.values if values else ()), *blocks, *self.beside), self.span))
         return replace(self.function, params=params, body=body, types=out.types, shared=(), few=())
+
+    def tell(self, way: str, why: str) -> None:
+        remark(self.span, "jacobian", way, why)
 
     def returning(self, values: tuple[Atom, ...]) -> Function:
         """The function with other results."""

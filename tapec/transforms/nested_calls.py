@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
+from tapec.frontend.evaluator.values import NONE, Lst, Static, Sym, Tup, Value, number, plain_number, static_int
 from tapec.frontend.structures.captured_values import Held
 from tapec.options import WITH_AUX, Keywords, no_option
 from tapec.transforms.jacobian import directed
@@ -33,6 +33,7 @@ class Derived(Held):
     kind: str
     wrt: Any
     has_aux: bool = False
+    order: int = 0
 
     @property
     def held(self) -> tuple[Value, ...]:
@@ -42,7 +43,8 @@ class Derived(Held):
         return replace(self, callee=values[0])
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        return called_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node, self.has_aux)
+        asked = self.has_aux, self.order
+        return called_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node, *asked)
 
 
 def lower_maker(kind: str) -> Any:
@@ -55,9 +57,15 @@ def lower_maker(kind: str) -> Any:
         callee, *rest = (*args, *(kwargs[name] for name in ("f",) if name in kwargs))
         if "directions" in kwargs and kind in ("jvp", "vjp"):
             _refuse_directions(ev, node)
+        own = {"f", "wrt", "mode"}
+        order = 0
         if kind == "taylor":
-            _refuse_taylor(ev, node)
-        if unknown := kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}:
+            along = plain_number(kwargs.get("series", number(False)))
+            if not isinstance(along, Sym) or along.constant is not False:
+                _refuse_series(ev, node)
+            order = known_order(ev, kwargs.get("order", NONE), node)
+            own = {"f", "wrt", "order", "series"}
+        if unknown := kwargs.keys() - Keywords.__annotations__.keys() - own:
             message, hint = no_option(unknown)
             ev.fail(UnsupportedSyntax, message, node, hint=hint)
         asked = plain_number(kwargs.get("has_aux", number(False)))
@@ -65,7 +73,7 @@ def lower_maker(kind: str) -> Any:
         if has_aux is not False and (has_aux is not True or kind not in WITH_AUX):
             ev.fail(UnsupportedSyntax, f"`has_aux` of `{kind}` in differentiated code", node, hint="leave it out")
         wrt = kwargs.get("wrt", rest[0] if rest else None)
-        return Static(Derived(callee, kind, 0 if wrt is None else known(ev, wrt, node), has_aux))
+        return Static(Derived(callee, kind, 0 if wrt is None else known(ev, wrt, node), has_aux, order))
 
     return make
 
@@ -82,6 +90,26 @@ def known(ev: Evaluator, value: Value, node: Any) -> Any:
     ev.fail(UnsupportedSyntax, "wrt must be known when the function is compiled", node)
 
 
+def known_order(ev: Evaluator, value: Value, node: Any) -> int:
+    """The order of an expansion."""
+    order = static_int(value)
+    if order is None or order < 1:
+        ev.fail(UnsupportedSyntax, "the order of an expansion must be known when the function is compiled", node)
+    return order
+
+
+def lower_taylor(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`taylor(f, x, v, order)`."""
+    given = dict(zip(("f", "x", "v", "order"), args, strict=False)) | kwargs
+    callee, x, v, order = (given.get(name, NONE) for name in ("f", "x", "v", "order"))
+    x, v = ev.materialise(x), ev.materialise(v)
+    if not isinstance(x, Tup):
+        x, v = Tup((x,)), Tup((v,))
+    if isinstance(v, Tup) and any(isinstance(one, Lst) for one in v.items):
+        _refuse_series(ev, node)
+    return lower_jvp(ev, [callee, x, v], {}, node, known_order(ev, order, node))
+
+
 def called_derivative(
     ev: Evaluator,
     callee: Value,
@@ -91,18 +119,19 @@ def called_derivative(
     kwargs: dict[str, Value],
     node: Any,
     has_aux: bool = False,
+    order: int = 0,
 ) -> Value:
     """What a derivative of any kind returns, called with its arguments."""
-    if kind == "jvp":
-        return _pushed(ev, callee, wrt, args, kwargs, node)
+    if kind in ("jvp", "taylor"):
+        return _pushed(ev, callee, wrt, args, kwargs, node, order or None)
     if kind == "hvp":
         return _directed(ev, callee, wrt, args, kwargs, node, has_aux)
     if kind == "vjp":
         return _pulled(ev, callee, wrt, args, kwargs, node)
     if kind in ("jvp_directions", "vjp_directions"):
         _refuse_directions(ev, node)
-    if kind in ("taylor", "taylor_series"):
-        _refuse_taylor(ev, node)
+    if kind == "taylor_series":
+        _refuse_series(ev, node)
     return call_derivative(ev, callee, kind, wrt, args, kwargs, node, has_aux)
 
 
@@ -115,15 +144,21 @@ def _refuse_directions(ev: Evaluator, node: Any) -> NoReturn:
     )
 
 
-def _refuse_taylor(ev: Evaluator, node: Any) -> NoReturn:
-    hint = "take `tapec.jvp_fun` of `tapec.jvp_fun`, or the expansion of a gradient in place of the gradient of one"
-    ev.fail(UnsupportedSyntax, "Taylor coefficients in differentiated code", node, hint=hint)
+def _refuse_series(ev: Evaluator, node: Any) -> NoReturn:
+    hint = "expand along a line: let the function compute the curve from its parameter"
+    ev.fail(UnsupportedSyntax, "Taylor coefficients along a curve, in differentiated code", node, hint=hint)
 
 
 def _pushed(
-    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+    ev: Evaluator,
+    callee: Value,
+    wrt: Any,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+    order: int | None = None,
 ) -> Value:
-    """The value and the tangent, for tangents behind the arguments."""
+    """The value and the tangent, or all coefficients up to an order, for tangents behind the arguments."""
     wanted = wrt if isinstance(wrt, tuple) else (wrt,)
     first = max(len(args) - len(wanted), 0)
     own, tangents = args[:first], args[first:]
@@ -137,7 +172,8 @@ def _pushed(
     moving = {place % len(own): one for place, one in zip(places, tangents, strict=True)}
     if len(moving) < len(wanted):
         ev.fail(UnsupportedSyntax, "wrt names an argument twice, which has one tangent", node)
-    return lower_jvp(ev, [callee, Tup(tuple(own)), Tup(tuple(moving.get(k, NONE) for k in range(len(own))))], {}, node)
+    tangents = [moving.get(k, NONE) for k in range(len(own))]
+    return lower_jvp(ev, [callee, Tup(tuple(own)), Tup(tuple(tangents))], {}, node, order)
 
 
 def _directed(

@@ -64,8 +64,10 @@ from tapec.transforms.reverse import targets_of
 _OPTIONS = frozenset({"opt_level", "math", "strict", "boundscheck", "cache", "memory", "parallel", "strong_zero"})
 
 
-def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`jvp(f, primals, tangents)`."""
+def lower_jvp(
+    ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any, order: int | None = None
+) -> Value:
+    """`jvp(f, primals, tangents)`; of an order the Taylor coefficients."""
     given = dict(zip(("f", "primals", "tangents"), args, strict=False)) | kwargs
     callee, primals, tangents = (given.get(name, NONE) for name in ("f", "primals", "tangents"))
     primals, tangents = (ev.materialise(one) for one in (primals, tangents))
@@ -81,10 +83,12 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
     sources = tuple(vectors)
     core, constants, structure = prepared(ev, parameters, block, result, sources, node)
     core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
-    made = splice(ev, with_tangents(ev, pushed(core, sources, constants), core, sources, vectors))
-    if len(made) != 2 * len(core.results):
+    moved = pushed(core, sources, constants, order)
+    made = splice(ev, with_tangents(ev, moved, core, sources, vectors))
+    parts = 1 + (order or 1)
+    if len(made) != parts * len(core.results):
         ev.fail(NotDifferentiable, "the tangent of a result that is not a float", node, hint="return floats alone")
-    return Tup((structure(made[::2]), structure(made[1::2])))
+    return Tup(tuple(structure(made[part::parts]) for part in range(parts)))
 
 
 def pair(

@@ -31,6 +31,7 @@ CASES = {
     "    a[k] = 1.0": "",
     "n_2 = max(n_a, 1)\n    i = k % n_a\n    a[i] = 1.0": "",
     "a_1 = np.zeros(n)\n    for i in range(n): a_1[i] = 1.0": "",
+    "A_1 = a.reshape((n, k))\n    for i in range(n):\n        for j in range(k): A_1[i, j] = 1.0": "",
     "a_1 = a.copy()\n    for i in range(n_a): a_1[i] = 1.0": "",
     # decided once, before the loop
     "for i in range(n): a[i] = 1.0": "For",
@@ -42,6 +43,8 @@ CASES = {
     "for i in range(n):\n        c_1 = i < k\n        if c_1: a[i] = 1.0": "If",
     "a_1 = np.zeros(n)\n    for i in range(k): a_1[i] = 1.0": "For",
     "for i in range(n):\n        for j in range(k): A[i, j] = 1.0": "For",
+    "a_1 = a[k:]\n    for i in range(n): a_1[i] = 1.0": "For",
+    "for i in range(n):\n        a_1 = a[i:]\n        for j in range(k): a_1[j] = 1.0": "For",
     # in each iteration
     "for i in range(n):\n        i_1 = i * i\n        a[i_1] = 1.0": "Store",
     "for i in range(0, n, 2): a[i] = 1.0": "Store",
@@ -152,7 +155,7 @@ def test_extents_of_what_is_made_of_other_arrays():
         "A_5": (None, None),
     }
     assert (size("a_1", 0), size("a_2", 0), size("a", 0)) == ("n_1", "n_0", "a.shape[0]")
-    assert size("a_3", 0) is None and size("a_4", 0) is None
+    assert size("a_3", 0) == size("a_4", 0) == "a_3.shape[0]"
     assert size("A_4", 0) == "n_0"
 
 

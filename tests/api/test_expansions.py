@@ -209,6 +209,41 @@ def test_of_a_gradient_and_of_complex_numbers():
     np.testing.assert_allclose(found, [(1 + 2j) ** 3, 3j * (1 + 2j) ** 2, -3 * (1 + 2j), -1j])
 
 
+@pytest.mark.parametrize("way", ["taylor", "taylor_fun", "made there"])
+def test_inside_differentiated_code(way):
+    def curved(x, a):
+        return np.exp(a * x) * x
+
+    expand = tapec.taylor_fun(curved, wrt="x", order=3)
+
+    def third(a):
+        if way == "taylor":
+            return tapec.taylor(curved, (0.5, a), (1.0, None), 3)[3]
+        if way == "made there":
+            return tapec.taylor_fun(curved, wrt="x", order=3)(0.5, a, 1.0)[3]
+        return expand(0.5, a, 1.0)[3]
+
+    a = 0.7
+    value, slope = tapec.value_and_grad(third)(a)
+    # of exp(a x) x the third derivative is exp(a x) (a**3 x + 3 a**2)
+    growth, rest = np.exp(0.5 * a), 0.5 * a**3 + 3.0 * a**2
+    assert value == pytest.approx(growth * rest / 6.0)
+    assert slope == pytest.approx(growth * (0.5 * rest + 1.5 * a**2 + 6.0 * a) / 6.0)
+
+
+def test_of_arrays_that_are_written_inside_differentiated_code():
+    def written(x):
+        x[0] = x[1] * x[0]
+        return x * x
+
+    def first(x, v):
+        return np.sum(tapec.taylor(written, (x,), (v,), 2)[1]) + np.sum(v)
+
+    x, v = np.array([1.0, 2.0]), np.array([0.5, -1.0])
+    direct = tapec.grad(lambda x: np.sum(tapec.jvp_fun(written)(x, v)[1]))(x.copy())
+    np.testing.assert_allclose(tapec.grad(first)(x.copy(), v), direct)
+
+
 def test_float32_stays():
     found = tapec.taylor(lambda x: np.sum(np.tanh(x) / x), np.ones(2, np.float32), np.ones(2, np.float32), order=3)
     assert all(one.dtype == np.float32 for one in found)

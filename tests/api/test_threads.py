@@ -124,3 +124,10 @@ def test_a_child_has_the_locks_that_another_thread_held(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "0"
+
+
+def test_what_forks_wait_for_is_there_before_numba_is() -> None:
+    """A hook that is registered while a fork waits runs afterwards alone: `logging` said so on the parent's stderr."""
+    code = "import sys, tapec; print('numba' in sys.modules, 'logging' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["False", "True"]

@@ -24,10 +24,20 @@ A, B, C = Name("a"), Name("b"), Name("c")
         (Op("stop_gradient", (Op("+", (A, B)),)), "a + b"),
         (Op("-", (A, Op("-", (B, C)))), "a - (b - c)"),
         (Op("**", (Op("neg", (A,)), Const(2))), "(-a) ** 2"),
+        # Python would compute the product of the literals, which is too large for Numba
+        (Op("*", (Const(3 * 2**60), Const(-5))), "np.int64(3458764513820540928) * -5"),
     ],
 )
 def test_parentheses(expr, text):
     assert expression(expr) == text
+
+
+@pytest.mark.compiled
+def test_products_of_literals_wrap_around_as_in_numba():
+    def product(x):
+        return x * ((np.int64(3141592653589793235) * np.int64(-7046029254386353131)) >> 60)
+
+    assert tapec.grad(product)(2.0) == numba.njit(product)(1.0)
 
 
 def test_a_sum_that_is_stopped_is_a_factor_as_a_whole():

@@ -90,7 +90,7 @@ MISTAKES = [
     ('signature = "f8[:], f8"', "signatures = [1]", "must be a list of texts, not [1]"),
     ('signature = "f8[:], f8"', 'signature = "f8"\nsignatures = ["f8"]', "is there beside `signature`"),
     ('mode = "primal"', 'mode = "hessp"', "'hessp' is not built\n  hint: mode \"hvp\" takes the vector last"),
-    ('mode = "primal"', 'mode = "sparse_jacobian"', "'sparse_jacobian' is not built\n  hint: its pattern is found"),
+    ('mode = "primal"', 'mode = "sparse_jacobian"', "'sparse_jacobian' is not built\n  hint: its pattern belongs"),
     ('mode = "primal"', 'mode = "hpv"', "there is no mode 'hpv'\n  hint: did you mean 'hvp'?"),
     ('math = "libm"', 'math = "slow"', "target 2: math must be"),
     ("contiguous = true", 'contiguous = "yes"', "must be true or false, not 'yes'"),

@@ -245,7 +245,7 @@ class TestProcess:
 
 @pytest.mark.parametrize(
     ("command", "other"),
-    [("linearize", "tapec jvp"), ("vmap", "write the loop"), ("jvp_fun", "tapec jvp"), ("jacrev", "tapec jacobian")],
+    [("jvp_fun", "tapec jvp"), ("vjp-fun", "tapec vjp")],
 )
 def test_transforms_without_a_command_of_their_own_say_what_has_one(command, other):
     result = run(command, "chain.py:energy")

@@ -62,7 +62,9 @@ class TestGrad:
 
 
 @pytest.mark.parametrize("level", sampled(["-O2", "-O0", "-O1"], 3))
-@pytest.mark.parametrize("command", ["grad", "jvp", "hvp", "vjp", "gnvp", "hessian-diag", "jacobian", "hessian"])
+@pytest.mark.parametrize(
+    "command", ["grad", "jvp", "hvp", "vjp", "gnvp", "hessian-diag", "jacobian", "jacrev", "hessian"]
+)
 def test_each_derivative_is_that_of_the_library(model, command, level):
     (made,) = gradient_of(succeeds(command, "cli_model.py:loss", "--wrt", "x", level)).values()
     from tapec.loading import load
@@ -93,6 +95,31 @@ def test_taylor_coefficients_are_those_of_the_library(model):
     np.testing.assert_allclose(made(x, 3.0, v), tapec.taylor(loss, (x, 3.0), (v, None), 3))
 
 
+def test_a_linear_map_is_its_tangents_and_the_two_halves_of_its_transpose(model):
+    text = succeeds("linearize", "cli_model.py:loss", "--wrt", "x", "-O1")
+    assert text.split("\n", 1)[1] == succeeds(*text.splitlines()[1].split()[2:]).split("\n", 1)[1]
+    jvp, augmented, pullback = gradient_of(text).values()
+    from tapec.loading import load
+
+    x, v = np.array([1.0, -2.0]), np.array([0.5, 0.25])
+    value, linear = tapec.linearize(load("cli_model.py:loss"), x, 3.0)
+    np.testing.assert_allclose(jvp(x, 3.0, v), (value, linear(v, None)))
+    found, *residuals = augmented(x, 3.0)
+    assert found == value
+    np.testing.assert_allclose(pullback(*residuals, 2.0), linear.T(2.0)[:1])
+
+
+def test_a_batch_is_a_loop_over_its_examples(model):
+    text = succeeds("vmap", "cli_model.py:loss", "--in-axes", "1, None", "--sig", "f8[:, ::1], f8", "-O1")
+    (made,) = gradient_of(text).values()
+    from tapec.loading import load
+
+    loss, x = load("cli_model.py:loss"), np.array([[1.0, 2.0], [-2.0, 0.5]])
+    np.testing.assert_allclose(made(x, 3.0), [loss(x[:, 0], 3.0), loss(x[:, 1], 3.0)])
+    assert "write numbers or None" in refused("vmap", "cli_model.py:loss", "--in-axes", "x")
+    assert "write a tuple of 2 items" in refused("vmap", "cli_model.py:loss", "--in-axes", "0, 0, 1")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["sparse-jacobian", "sparse-hessian"])
 def test_sparse_derivatives_are_two_programs(model, command):
@@ -114,6 +141,31 @@ def test_sparse_derivatives_are_two_programs(model, command):
         zip(*np.nonzero(products.T), strict=True)
     )
     assert tapec.emit(loss, 0, "f8[:], f8", mode=command.replace("-", "_")).count("\ndef ") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["sparse-jacobian", "sparse-hessian"])
+def test_a_pattern_at_given_arguments_is_printed_with_what_computes_its_values(model, command, monkeypatch):
+    from tapec.loading import load
+
+    text = succeeds(command, "cli_model.py:loss", "--args", "np.ones(3), 2.0", "-O1")
+    space: dict = {"__name__": "emitted"}
+    exec(compile(text, "emitted.py", "exec"), space)
+    made = space[f"loss_{command.replace('-', '_')}"]
+    loss, x = load("cli_model.py:loss"), np.array([1.0, -2.0, 0.5])
+    dense = (tapec.jacobian if command == "sparse-jacobian" else tapec.hessian)(loss)(x, 3.0)
+    found = np.zeros(space["SHAPE"])
+    found[np.repeat(np.arange(found.shape[0]), np.diff(space["STARTS"])), space["COLUMNS"]] = made(x, 3.0)
+    np.testing.assert_allclose(found, np.atleast_2d(dense))
+    with pytest.raises(ValueError, match="arrays of other shapes"):
+        made(x[:2], 3.0)
+    monkeypatch.setattr("tapec.sparse_source._LARGEST", 2)
+    assert "too many to print" in refused(command, "cli_model.py:loss", "--args", "np.ones(3), 2.0")
+
+
+def test_a_fixed_pattern_is_one_of_numbers_and_arrays(model):
+    (model.parent / "items.py").write_text("def loss(x):\n    return x[0] * x[1]\n")
+    assert "pass numbers and arrays" in refused("sparse-jacobian", "items.py:loss", "--args", "(1.0, 2.0)")
 
 
 def test_a_mode_that_does_not_exist():

@@ -360,3 +360,15 @@ def list_that_a_loop_made_anew(x):
 @refused(1.0)
 def class_of_a_tuple_made_by_new(x):
     return tuple.__new__(tuple, (x, x))[0]
+
+
+@refused(VECTOR)
+def sorted_list_of_tuples(x):
+    pairs = [(v, v * v) for v in x]
+    pairs.sort()
+    return pairs[0][0]
+
+
+@refused(VECTOR)
+def order_of_tuples_of_arrays(x):
+    return x[0] if (x, 1) < (x, 2) else x[1]

@@ -13,6 +13,7 @@ from tests.errors import Refusals
 
 cases = Refusals()
 misuse, refused = cases.misuse, cases.refused
+VECTOR = np.array([1.0, 2.0, 3.0])
 
 
 @misuse
@@ -141,26 +142,6 @@ def no_overload_that_fits():
 
 
 @refused(1.0)
-def a_generalised_function(x):
-    return generalised(np.ones(3) * x)
-
-
-@numba.guvectorize(["f8[:],f8[:]"], "(n)->()")
-def generalised(a, out):
-    out[0] = a.sum()
-
-
-@refused(1.0)
-def a_stencil(x):
-    return neighbours(np.ones(3) * x).sum()
-
-
-@numba.stencil
-def neighbours(a):
-    return a[-1] + a[1]
-
-
-@refused(1.0)
 def a_type_of_objmode_that_numba_does_not_have(x):
     with objmode(y="f9"):
         y = x * x
@@ -212,3 +193,144 @@ def a_typed_list_that_gets_an_item_of_another_type(x):
     held = List.empty_list(types.float64)
     held.append(x)
     return held[0]
+
+
+@numba.guvectorize(["f8[:],f8,f8[:]"], "(n),()->(n)")
+def scaled(a, k, out):
+    out[:] = k * a
+
+
+@numba.guvectorize("(n)->(n)")
+def copied(a, out):
+    out[:] = a
+
+
+@numba.guvectorize(["f8[:],f8[:]"], "(n)->(n)", writable_args=(0,))
+def cleared(a, out):
+    out[:] = a
+    a[:] = 0.0
+
+
+@numba.guvectorize(["f8[:],f8[:],f8[:]"], "(n),(m)->(m)")
+def second(a, b, out):
+    out[:] = b
+
+
+@refused(VECTOR)
+def a_generalised_function_with_a_keyword(x):
+    return scaled(x, 2.0, axis=0).sum()
+
+
+@refused(VECTOR)
+def a_generalised_function_that_writes_into_inputs(x):
+    return cleared(x).sum()
+
+
+@refused(VECTOR)
+def a_generalised_function_without_an_argument(x):
+    return scaled(x).sum()
+
+
+@refused(VECTOR)
+def a_generalised_function_in_place(x):
+    y = x * x
+    scaled(y, 2.0, y)
+    return y.sum()
+
+
+@refused(VECTOR)
+def a_number_in_place_of_an_axis(x):
+    return scaled(x[0], 2.0).sum()
+
+
+@refused(VECTOR)
+def a_generalised_function_of_unknown_results(x):
+    return copied(x).sum()
+
+
+@refused(VECTOR)
+def no_signature_of_a_generalised_function_fits(x):
+    return scaled(x * 1j, 2.0).real.sum()
+
+
+@numba.stencil
+def neighbours(a):
+    return a[-1] + a[1]
+
+
+@numba.stencil
+def beside(a, b):
+    return a[-1] * b[1]
+
+
+@numba.stencil
+def far(a):
+    step = 2
+    return a[step]
+
+
+@numba.stencil(neighborhood=((0, 1),))
+def row(a):
+    return a[0:2].sum()
+
+
+@numba.stencil
+def pair(a):
+    return a[0], a[1]
+
+
+@numba.stencil(cval=0.5)
+def counted(a):
+    return int(a[0])
+
+
+@numba.stencil(neighborhood=((-1, 1),))
+def around(a):
+    return a[-1] + a[1]
+
+
+@refused(VECTOR)
+def a_stencil_with_a_keyword(x):
+    return neighbours(x, axis=0).sum()
+
+
+@refused(VECTOR)
+def a_stencil_of_a_number(x):
+    return neighbours(x[0])[0]
+
+
+@refused(VECTOR)
+def a_stencil_of_two_ranks(x):
+    return beside(x, np.outer(x, x)).sum()
+
+
+@refused(VECTOR)
+def a_stencil_that_looks_anywhere(x):
+    return far(x).sum()
+
+
+@refused(VECTOR)
+def a_stencil_of_slices(x):
+    return row(x).sum()
+
+
+@refused(VECTOR)
+def a_stencil_of_tuples(x):
+    return pair(x)[0]
+
+
+@refused(VECTOR)
+def a_border_of_another_dtype(x):
+    return x[0] * counted(x)[1]
+
+
+@refused(VECTOR)
+def a_neighborhood_of_another_rank(x):
+    return around(np.outer(x, x)).sum()
+
+
+@refused(VECTOR)
+def a_stencil_in_place(x):
+    y = x * x
+    neighbours(y, out=y)
+    return y.sum()

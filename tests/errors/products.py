@@ -8,6 +8,7 @@ import numpy as np
 import scipy.special
 
 import tapec
+from tapec.sparse_source import with_fixed_pattern
 from tests.errors import Refusals
 
 cases = Refusals()
@@ -221,6 +222,16 @@ def an_expansion_with_too_few_directions():
 
 
 @misuse
+def an_explanation_of_a_pullback():
+    tapec.explain(square, signature="f8", mode="vjp")
+
+
+@misuse
+def a_fixed_pattern_of_a_structure():
+    with_fixed_pattern(lambda x: x[0] * x[1], 0, ((1.0, 2.0),), "sparse_jacobian", {})
+
+
+@misuse
 def a_gradient_of_some_order():
     tapec.emit(square, signature="f8", mode="hvp", order=2)
 
@@ -255,5 +266,10 @@ def an_expansion_of_a_recursive_function(x, n):
 
 
 @refused(1.5)
-def an_expansion_in_differentiated_code(x):
-    return tapec.taylor_fun(square, order=2)(x, 1.0)[2]
+def an_expansion_along_a_curve_in_differentiated_code(x):
+    return tapec.taylor_fun(square, order=2, series=True)(x, (1.0, 0.5))[2]
+
+
+@refused(1.5, 2)
+def an_expansion_of_an_unknown_order_in_differentiated_code(x, order):
+    return tapec.taylor(square, x, 1.0, order)[2]

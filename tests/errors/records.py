@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tests.errors import Refusals
@@ -140,19 +138,3 @@ def named_tuple_with_operators(v):
 @refused(1.0)
 def named_tuple_with_operators_that_is_made(x):
     return (Vector(x, x) + Vector(x, x))[0]
-
-
-@dataclass
-class State:
-    place: float
-    speed: float
-
-
-@refused(1.0)
-def object_made(x):
-    return State(x, 2.0).place
-
-
-@refused(State(1.0, 2.0))
-def object_made_by_the_library(state):
-    return dataclasses.replace(state, place=2.0).speed

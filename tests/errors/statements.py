@@ -47,7 +47,20 @@ def yields(x):
 @refused(1.0)
 def global_statement(x):
     global VECTOR
+    VECTOR = x
     return x
+
+
+@refused(1.0)
+def nonlocal_statement(x):
+    scale = 2.0
+
+    def scaled():
+        nonlocal scale
+        scale = scale * x
+        return scale
+
+    return scaled()
 
 
 @refused(1.0)

@@ -8,6 +8,8 @@ import functools
 import sys
 
 import numpy as np
+from numba import float64
+from numba.experimental import jitclass
 
 from tapec import GradientTape, constant
 from tests.errors import Refusals
@@ -354,4 +356,19 @@ def a_recursive_function_that_reads_from_outside():
         y = power(x, n)
         for _ in range(5001):
             pass
+    tape.gradient(y, x)
+
+
+@jitclass([("stiffness", float64)])
+class Spring:
+    def __init__(self, stiffness):
+        self.stiffness = stiffness
+
+
+@misuse
+def object_of_a_jitclass_in_a_tape():
+    x = constant(1.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = Spring(x).stiffness
     tape.gradient(y, x)

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.errors import UsageError
+from tapec.explanation.summary import summary
 from tapec.explanation.wording import targets
 from tests.cli.running import refused, succeeds
 from tests.explanation.programs import SIGNATURES, chain, heat, nearest, newton, recurrent, search
@@ -320,3 +322,26 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "explained.py").write_text("def f(x):\n    return x\n")
         assert "cannot evaluate --args" in refused("explain", "explained.py:f", "--args", "y")
+
+
+@pytest.mark.parametrize(
+    ("function", "mode", "way"),
+    [
+        (lambda x: x[0] * x[1], "jacobian", "the only row: the result is one number"),
+        (lambda x: np.sum(x) * x, "jacobian", "by columns.*never more than 2 times as many columns"),
+        (lambda x: x[0] * np.ones(2), "jacobian", "where those cost less.*the shapes decide: a row costs 2 columns"),
+        (lambda x: np.sum(x) * x, "jacrev", "by rows.*one of reverse mode"),
+        (lambda x: np.sum(x**3), "hessian", "by columns.*one of forward mode"),
+    ],
+)
+def test_a_jacobian_is_told_by_rows_or_by_columns(function, mode, way):
+    told = tapec.explain(function, signature="f8[::1]", mode=mode)
+    notes = [str(note) for note in told.notes if note.by == "jacobian"]
+    assert re.search(way, notes[-1]), notes
+    assert notes[-1] in str(told) and notes[-1].partition(":")[0] in summary(told)
+    assert told.title.endswith("Hessian by x" if mode == "hessian" else "Jacobian by x")
+
+
+def test_modes_that_explain_does_not_know():
+    with pytest.raises(UsageError, match="mode must be one of 'grad', 'jacobian'"):
+        tapec.explain(lambda x: x, signature="f8", mode="vjp")

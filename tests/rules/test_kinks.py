@@ -16,6 +16,23 @@ ROWS = np.zeros((2, 3))
 LEVEL = np.full((2, 3), 2.0)
 # of the variance of three numbers, by two of the same row
 SPREAD = np.kron(np.eye(2), 2.0 / 3.0 * (np.eye(3) - 1.0 / 3.0))
+
+
+def length(x):
+    return np.linalg.norm(x)
+
+
+def scaled_square(x):
+    root = np.linalg.norm(x)
+    half = 1.5 * root
+    return half * (root * 2.0)
+
+
+def scaled_squares(x):
+    roots = np.linalg.norm(x, axis=1)
+    return np.sum(3.0 * roots * roots)
+
+
 # a function, and its Hessian where the operand is zero, or one level
 SMOOTH = {
     "norm along an axis": (lambda x: np.sum(np.linalg.norm(x, axis=1) ** 2), ROWS, 2.0 * np.eye(6)),
@@ -36,6 +53,24 @@ SMOOTH = {
         LEVEL.astype(np.float32),
         SPREAD,
     ),
+    "a norm by itself": (lambda x: np.linalg.norm(x) * np.linalg.norm(x), ROWS, 2.0 * np.eye(6)),
+    "norms of rows by themselves": (
+        lambda x: np.sum(np.linalg.norm(x, axis=1) * np.linalg.norm(x, axis=1)),
+        ROWS,
+        2.0 * np.eye(6),
+    ),
+    "a deviation by itself": (
+        lambda x: np.std(x) * np.std(x),
+        LEVEL,
+        (np.eye(6) - 1.0 / 6.0) / 3.0,
+    ),
+    "a root by itself": (lambda x: np.sqrt(np.sum(x * x)) * np.sqrt(np.sum(x * x)), ROWS, 2.0 * np.eye(6)),
+    "a root of a product": (lambda x: np.sqrt(x.ravel() @ x.ravel()) ** 2, ROWS, 2.0 * np.eye(6)),
+    "a function of the user's": (lambda x: length(x) * length(x), ROWS, 2.0 * np.eye(6)),
+    "among other factors": (lambda x: -3.0 * length(x) / 2 * 4.0 * length(x), ROWS, -12.0 * np.eye(6)),
+    "through names": (scaled_square, ROWS, 6.0 * np.eye(6)),
+    "through names of rows": (scaled_squares, ROWS, 6.0 * np.eye(6)),
+    "a power of the library's": (lambda x: math.pow(np.linalg.norm(x), 2), ROWS, 2.0 * np.eye(6)),
     "distances of all pairs": (
         lambda x: np.sum(np.exp(-(np.linalg.norm(x[:, None] - x[None], axis=-1) ** 2))),
         ROWS[:, :1],
@@ -163,3 +198,23 @@ def test_small_singular_values_are_told_from_each_other():
     b = _turned(np.array([1.0, 2e-10, 1e-10]), 4)[2]
     with interpreted():
         assert np.isfinite(tapec.grad(lambda b: np.linalg.svd(b, full_matrices=False)[2][2, 1] ** 2)(b)).all()
+
+
+def test_sums_of_nothing_but_zero_exponentials():
+    """As in SciPy and JAX: the value is -inf, and there is no share of it; what leaves it out has derivatives."""
+    nothing = np.full((2, 3), -np.inf)
+    nothing[1] = 1.0
+    with interpreted(), np.errstate(all="ignore"):
+        value, by = tapec.value_and_grad(lambda x: scipy.special.logsumexp(x[0]))(nothing)
+        assert value == -np.inf and np.isnan(by[0]).all() and not by[1].any()
+        _, by = tapec.value_and_grad(
+            lambda x: np.sum(np.where(np.isfinite(np.max(x, axis=1)), scipy.special.logsumexp(x, axis=1), 0.0))
+        )(nothing)
+        np.testing.assert_allclose(by, [[0.0] * 3, [1.0 / 3.0] * 3])
+
+
+def test_remainders_of_the_library():
+    with interpreted():
+        value, by = tapec.value_and_grad(lambda x, y: math.fmod(x, y), wrt=(0, 1))(-7.5, 2.0)
+        assert (value, by) == (-1.5, (1.0, 3.0))
+        assert tapec.value_and_grad(lambda x, n: x * math.fmod(n, 3))(2.0, -7) == (-2.0, -1.0)

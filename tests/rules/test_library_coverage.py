@@ -7,6 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+import scipy.special
 from numba.core.registry import cpu_target
 
 from tapec.rules import function_name
@@ -69,7 +70,7 @@ def test_every_array_method_of_numba_is_accounted_for():
     assert names - attributes - lowered - inert - refused - METHODS.keys() == set()
 
 
-@pytest.mark.parametrize("module", [np, np.linalg, np.fft])
+@pytest.mark.parametrize("module", [np, np.linalg, np.fft, scipy.special])
 def test_every_public_function_is_in_one_class(module):
     names = getattr(module, "__all__", None) or dir(module)
     found = [(name, getattr(module, name, None)) for name in names]

@@ -94,7 +94,48 @@ def oscillator(p, steps):
     return np.array([x, v])
 
 
+def reaction(w, n, rate):
+    """The Brusselator on a periodic grid of n by n cells, in five points: two species, 2 n n unknowns."""
+    u, v = w[: n * n].reshape(n, n), w[n * n :].reshape(n, n)
+    change = np.empty(2 * n * n)
+    du, dv = change[: n * n].reshape(n, n), change[n * n :].reshape(n, n)
+    for i in range(n):
+        above, below = i - 1, (i + 1) % n
+        for j in range(n):
+            left, right = j - 1, (j + 1) % n
+            made = u[i, j] ** 2 * v[i, j]
+            spread = u[above, j] + u[below, j] + u[i, left] + u[i, right] - 4.0 * u[i, j]
+            du[i, j] = 1.0 + made - 4.4 * u[i, j] + rate * spread
+            spread = v[above, j] + v[below, j] + v[i, left] + v[i, right] - 4.0 * v[i, j]
+            dv[i, j] = 3.4 * u[i, j] - made + rate * spread
+    return change
+
+
+def rates(x, counts, stiffness):
+    """The negative log-likelihood of counts whose logarithms of rates are a random walk."""
+    total = 0.0
+    for i in range(x.size):
+        total += np.exp(x[i]) - counts[i] * x[i]
+        if i > 0:
+            step = x[i] - x[i - 1]
+            total += 0.5 * stiffness * step * step
+    return total
+
+
 # by hand
+
+
+@njit(fastmath={"reassoc", "contract"}, error_model="numpy")
+def rates_by_hand(x, counts, stiffness):
+    """Row by row, the elements of the three diagonals."""
+    n = x.size
+    values = np.empty(3 * n - 2)
+    values[0] = np.exp(x[0]) + stiffness
+    for i in range(1, n):
+        values[3 * i - 2] = -stiffness
+        values[3 * i - 1] = -stiffness
+        values[3 * i] = np.exp(x[i]) + (stiffness if i == n - 1 else 2.0 * stiffness)
+    return values
 
 
 @njit

@@ -70,6 +70,11 @@ def _bundle_primal(
 _residuals = njit(bundle_residuals)
 
 
+def _values(derivative: Call) -> Call:
+    """The values of a sparse matrix, row by row."""
+    return lambda *args: derivative(*args).data
+
+
 ROWS = (
     Row("bundle (2 x 15 each)", _bundle_primal, _bundle_arguments, _bundle, programs.bundle_by_hand),
     Row(
@@ -98,6 +103,19 @@ ROWS = (
         programs.oscillator,
         lambda rng: (np.array([1.5, 0.5, 0.2]), 1000),
         tapec.jacobian(programs.oscillator),
+    ),
+    Row(
+        "reaction (sparse, 1e5)",
+        programs.reaction,
+        lambda rng: (rng.normal(size=2 * 224 * 224), 224, 20.0),
+        _values(tapec.sparse_jacobian(programs.reaction)),
+    ),
+    Row(
+        "rates (sparse Hessian)",
+        programs.rates,
+        lambda rng: (0.1 * rng.normal(size=100_000), rng.poisson(1.0, 100_000).astype(float), 4.0),
+        _values(tapec.sparse_hessian(programs.rates)),
+        programs.rates_by_hand,
     ),
 )
 

@@ -7,8 +7,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
+from scipy.optimize._numdiff import group_columns
 
+import tapec
+from tools.bench import jacobian_programs as programs
 from tools.bench.peers_jax_objectives import hand_error, project
 
 jax.config.update("jax_enable_x64", True)
@@ -69,6 +73,44 @@ def oscillator(p, steps):
     return jnp.stack(lax.fori_loop(0, steps, step, (p[1], p[2])))
 
 
+def reaction(w, n, rate):
+    u, v = w.reshape(2, n, n)
+
+    def spread(x):
+        return sum(jnp.roll(x, by, axis) for axis in (0, 1) for by in (1, -1)) - 4.0 * x
+
+    made = u**2 * v
+    du = 1.0 + made - 4.4 * u + rate * spread(u)
+    return jnp.concatenate([du.ravel(), (3.4 * u - made + rate * spread(v)).ravel()])
+
+
+def rates(x, counts, stiffness):
+    return (jnp.exp(x) - counts * x).sum() + 0.5 * stiffness * ((x[1:] - x[:-1]) ** 2).sum()
+
+
+def _compressed(
+    function: Callable[..., Any], pattern: Callable[..., Any]
+) -> Callable[[tuple[Any, ...]], Callable[[], Any]]:
+    """By Curtis, Powell and Reid: tangents in the directions of SciPy's groups of columns."""
+
+    def call(args: tuple[Any, ...]) -> Callable[[], Any]:
+        matrix = pattern(*args)
+        groups = group_columns(matrix)
+        seeds = jnp.asarray(groups == np.arange(groups.max() + 1)[:, None], float)
+        rows = jnp.asarray(np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)))
+        own = jnp.asarray(groups[matrix.indices])
+
+        @jax.jit
+        def values(x):
+            tangents = jax.vmap(lambda seed: jax.jvp(lambda x: function(x, *args[1:]), (x,), (seed,))[1])(seeds)
+            return tangents[own, rows]
+
+        first = jnp.asarray(args[0])
+        return lambda: values(first).block_until_ready()
+
+    return call
+
+
 PROGRAMS: dict[str, Callable[[tuple[Any, ...]], Callable[[], Any]]] = {
     "bundle (2 x 15 each)": _bundle,
     "hand (26 columns)": _first(hand_error, jax.jacfwd),
@@ -76,4 +118,6 @@ PROGRAMS: dict[str, Callable[[tuple[Any, ...]], Callable[[], Any]]] = {
     "logistic (Hessian, 30)": _first(logistic_loss, jax.hessian),
     "truss (40 columns)": _first(truss, jax.jacfwd),
     "oscillator (3 columns)": _first(oscillator, jax.jacfwd),
+    "reaction (sparse, 1e5)": _compressed(reaction, tapec.sparse_jacobian(programs.reaction)),
+    "rates (sparse Hessian)": _compressed(jax.grad(rates), tapec.sparse_hessian(programs.rates)),
 }

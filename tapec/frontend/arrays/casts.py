@@ -49,6 +49,18 @@ def caster(dtype: str) -> Any:
     return cast
 
 
+def to_float(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`float(x)`; in compiled code a number of single precision stays one, as Numba has it."""
+    single = len(args) == 1 and isinstance(args[0], Sym) and args[0].type == Scalar("float32")
+    if single and ev.frame.jitted is not None:
+        return args[0]
+    made: Value = _TO_FLOAT(ev, args, kwargs, node)
+    return made
+
+
+_TO_FLOAT = caster("float64")
+
+
 def _parsed(ev: Evaluator, text: str, kind: type[float] | type[int]) -> Value:
     """A number from known text; what is none raises where the program does."""
     try:

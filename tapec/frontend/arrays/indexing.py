@@ -37,6 +37,7 @@ from tapec.frontend.evaluator.values import (
     Iteration,
     Lazy,
     Lst,
+    Neighbours,
     PackedList,
     Slice,
     Static,
@@ -100,6 +101,8 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return list_item(ev, owner, index, node)
     if isinstance(owner, Dct):
         return dicts.item(ev, owner, index, node)
+    if isinstance(owner, Neighbours):
+        return _neighbour(ev, owner, index, node)
     if isinstance(owner, Iteration) and owner.kind == "items":
         return item_of(ev, owner.args[0], integer(ev, index, node), node)
     if isinstance(owner, Iteration) and owner.kind == "flat":
@@ -107,7 +110,7 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     if (bounds := range_bounds(owner)) is not None:
         return _range_item(ev, bounds, index, node)
     if isinstance(owner, Static | Instance):
-        own = None if ev.live is None else ev.live.operator("__getitem__", [owner, index], node)
+        own = ev.operator("__getitem__", [owner, index], node)
         return own or _static_item(ev, owner, index, node)
     if isinstance(owner, Lazy):
         subs = subscripts_of(index)
@@ -150,6 +153,16 @@ def _range_item(ev: Evaluator, bounds: tuple[Value, ...], index: Value, node: An
         except IndexError as error:
             ev.fails(IndexError, str(error), node)
     return ev.inline_library(internal.range_item, [*bounds, place], {}, node)
+
+
+def _neighbour(ev: Evaluator, owner: Neighbours, index: Value, node: Any) -> Value:
+    """An element beside the one that a stencil computes."""
+    subs = subscripts_of(index)
+    if len(subs) != len(owner.index) or not all(map(is_scalar, subs)):
+        ev.fail(UnsupportedSyntax, "a subscript of an array of a stencil is no number for each axis", node)
+    places = [ev.op("+", at, integer(ev, sub, node)) for at, sub in zip(owner.index, subs, strict=True)]
+    with asked(ev):
+        return load_at(ev, owner.array, tuple(place.atom for place in places))
 
 
 def _flat_items(ev: Evaluator, array: Value, index: Value, node: Any) -> Value:

@@ -66,8 +66,8 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     if isinstance(owner, Iteration) and owner.kind == "flat":
         _store_flat(ev, owner.args[0], index, value, node)
         return
-    live = ev.live if isinstance(owner, Instance | Static) else None
-    if live is not None and live.operator("__setitem__", [owner, index, value], node) is not None:
+    own = isinstance(owner, Instance | Static)
+    if own and ev.operator("__setitem__", [owner, index, value], node) is not None:
         return
     owner, value = _writable(ev, owner, node), ev.present(value)
     subs = expanded(ev, owner, index, node)
@@ -206,8 +206,8 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
 
 def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: str = "t") -> Value:
     """What `old fn= value` leaves: arrays and lists are changed in place."""
-    if ev.live is not None and (old.changing or isinstance(old, Static | Instance)):
-        own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)
+    if (ev.live is not None and old.changing) or isinstance(old, Static | Instance):
+        own = ev.operator(f"{fn}=", [old, ev.materialise(value)], node)
         if own is not None:
             return own
     if isinstance(old, Sym | Complex) and isinstance(old.type, Array):

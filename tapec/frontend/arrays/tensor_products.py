@@ -106,14 +106,30 @@ def _subscripts(ev: Evaluator, text: str, arrays: list[Sym], node: Any) -> tuple
     return inputs, output
 
 
+def _broadcast(ev: Evaluator, arrays: list[Sym], inputs: list[str], node: Any) -> tuple[list[Sym], list[str]]:
+    """Without the axes that are known to have one element where the same subscript has others in another array."""
+    pairs = list(zip(arrays, inputs, strict=True))
+    places = [(n, k) for n, one in enumerate(inputs) for k in range(len(one))]
+    single = {(n, k) for n, k in places if dim(ev, arrays[n], k).constant == 1}
+    longer = {letter for n, one in enumerate(inputs) for k, letter in enumerate(one) if (n, k) not in single}
+    made = []
+    for n, (array, one) in enumerate(pairs):
+        axes = [k for k, letter in enumerate(one) if (n, k) in single and letter in longer]
+        if axes:
+            array = ev.materialise(ev.call_object(np.squeeze, [array, Tup(tuple(map(number, axes)))], {}, node))
+        made.append((array, "".join(letter for k, letter in enumerate(one) if k not in axes)))
+    return [array for array, _ in made], [one for _, one in made]
+
+
 def _summed(ev: Evaluator, arrays: list[Sym], inputs: list[str], output: str, node: Any) -> Value:
+    arrays, inputs = _broadcast(ev, arrays, inputs, node)
     letters = [*output, *sorted(set("".join(inputs)) - set(output))]
     extents: dict[str, Sym] = {}
     for array, one in zip(arrays, inputs, strict=True):
         for axis, letter in enumerate(one):
             extent = dim(ev, array, axis)
             known = extents.setdefault(letter, extent)
-            require_equal(ev, known, extent, f"`{letter}` has different extents")
+            require_equal(ev, known, extent, f"`{letter}` has different extents, and none of them is known to be 1")
     places = Tup(tuple(Tup(tuple(number(letters.index(letter)) for letter in one)) for one in inputs))
     shape = Tup(tuple(extents[letter] for letter in letters))
     if not output:

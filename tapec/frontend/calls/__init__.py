@@ -9,8 +9,9 @@ function, an object that knows how to be lowered, or a Python function, whose bo
 | the error for a function with syntax that is refused (the words are in `source/refused_syntax.py`) | `inlining.py` |
 | functions that call themselves, and their results | `recursion.py` |
 | how deep calls are inlined | `inlining.py` |
+| functions of NumPy and SciPy that have no rule: an error in their source names the call | `package_sources.py` |
 | decorators above inner functions, `njit(f)` inside a function | `decorators.py` |
 | `functools.cache`, `lru_cache`; `singledispatch`, which is refused | `cached_functions.py` |
 | C callbacks, `@overload` | `numba_calls.py` |
-| `@vectorize` | `numba_vectorize.py` |
+| `@vectorize`; `@guvectorize`; `@stencil` | `numba_vectorize.py`; `numba_guvectorize.py`; `numba_stencils.py` |
 """

@@ -19,6 +19,7 @@ from tapec.frontend.arrays.copies_of_views import COPIES, copy_of_view
 from tapec.frontend.calls import numba_calls, numba_vectorize
 from tapec.frontend.calls.cached_functions import call_cached, is_cached, refuse_dispatching
 from tapec.frontend.calls.inlining import call_closure, call_function, plain
+from tapec.frontend.calls.package_sources import public, read
 from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
@@ -68,11 +69,12 @@ from tapec.frontend.operations.registered_derivatives import lowering_of
 from tapec.frontend.source.function_source import undecorated
 from tapec.frontend.source.numba_decorators import declaration_of
 from tapec.frontend.statements.context_managers import is_manager, managed
-from tapec.frontend.structures import dicts, named_tuples
+from tapec.frontend.structures import dicts, jitclasses, made_objects, named_tuples
 from tapec.rules import function_name, rule_for
 from tapec.rules.arrays_apply import vectorized
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, REFUSED, STACKS, STATIC, library_function
+from tapec.rules.library import FORMS, INERT, METHODS, PRIMITIVES, STACKS, STATIC, library_function, refusal
+from tapec.rules.scipy_functions import WITHOUT_EFFECT
 
 # what takes all that a generator expression gives before it does anything else
 _EXHAUST = dict.fromkeys(
@@ -83,6 +85,10 @@ _EXHAUST = dict.fromkeys(
 
 # built-in functions that take numbers and arrays, not what stands for them
 _NUMERIC = (float, int, abs, round, max, min, sum, len, pow, divmod, complex)
+
+
+# modules in C, by which functions are not called
+_PUBLIC = {"_bisect": "bisect", "_heapq": "heapq"}
 
 
 def _takes_all(func: Value) -> bool:
@@ -203,12 +209,13 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
         if getattr(obj, "__module__", None) == "math":
-            python_errors.check(ev, obj, args)
+            python_errors.check_call(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     for own in (distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:
             return found
     if library is not None:
+        kwargs = {key: value for key, value in kwargs.items() if numpy or key not in WITHOUT_EFFECT}
         return call_library(ev, library, args, kwargs, node)
     if dotted in PRIMITIVES:
         params = PRIMITIVES[dotted].params
@@ -221,16 +228,16 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         return ev.inert(dotted, plain(ev, ev.all_present(args)), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return named_tuples.made(ev, obj, plain(ev, args), kwargs, node)
-    if type(obj).__module__.startswith("numba.experimental.jitclass"):
-        title = getattr(obj, "__name__", "jitclass")
+    if jitclasses.is_class(obj) and ev.live is not None:
         ev.fail(
             UnsupportedFunction,
-            f"cannot differentiate code that makes a `{title}`, which is a jitclass",
+            f"cannot differentiate code that makes a `{obj.__name__}`, which is a jitclass, in a tape",
             node,
-            hint="pass it as an argument, or use a named tuple",
+            hint="make it before the tape",
         )
-    if ev.live is not None and isinstance(obj, type):
-        made = ev.live.construct(obj, args, kwargs, node)
+    if isinstance(obj, type):
+        construct = functools.partial(made_objects.construct, ev) if ev.live is None else ev.live.construct
+        made = construct(obj, plain(ev, args), {key: ev.materialise(value) for key, value in kwargs.items()}, node)
         if made is not None:
             return made
     if obj is functools.partial and args:
@@ -249,13 +256,13 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         return call_cached(ev, obj, args, kwargs, node)
     if (found := numba_calls.call(ev, obj, args, kwargs, node)) is not None:
         return found
-    if dotted in STATIC:
+    if dotted in STATIC or public(dotted) in STATIC:
         return _known_call(ev, obj, args, kwargs, node)
-    function = undecorated(obj)
+    function = undecorated(obj) if refusal(obj) is None else None
     if function is not None:
         if ev.frame is not None and ev.frame.library and declaration_of(function) is None:
             return call_library(ev, function, args, kwargs)
-        return call_function(ev, function, args, kwargs, node)
+        return read(ev, dotted, function, args, kwargs, node)
     if isinstance(obj, np.vectorize):
         return _vectorize(ev, obj, args, kwargs, node)
     under = numba_vectorize.function_of(obj)
@@ -266,13 +273,13 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     if method is not None:
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
     initialise = inspect.getattr_static(obj, "__init__", None) if isinstance(obj, type) else None
-    if ev.live is None and isinstance(initialise, types.FunctionType):
+    if isinstance(initialise, types.FunctionType):
         ev.fail(
             UnsupportedFunction,
             f"cannot make an object of `{obj.__qualname__}` in a function that is differentiated",
             node,
-            reason="objects are arguments, or made in tapes and functions under tapec.function",
-            hint="use a named tuple or a dict, or take the gradient by a tape",
+            reason="its objects are more than their attributes: a number, a list, or what `__new__` makes",
+            hint="use a class without such a base, a named tuple or a dict",
         )
     if ev.calls_as_is and callable(obj):
         return opaque_call(ev, obj, args, kwargs, node, None)
@@ -280,7 +287,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         UnsupportedFunction,
         f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",
         node,
-        reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
+        reason=refusal(obj) or "it has neither Python source nor a rule",
         hint="write it in Python, wrap it in tapec.custom_gradient, or give it a derivative by tapec.register",
     )
 
@@ -319,13 +326,16 @@ def _written(node: Any) -> str:
 
 def _known_call(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """A function of known objects, such as `np.finfo(x.dtype)`: called now."""
-    values = [*args, *kwargs.values()]
-    if not all(isinstance(value, Static) for value in values):
+
+    def known(value: Value) -> Any:
+        if isinstance(value, Static):
+            return value.obj
+        if isinstance(value, Sym) and value.constant is not None:
+            return value.constant
         message = f"`{dotted_name(obj)}` needs arguments that are known when the function is compiled"
         ev.fail(UnsupportedFunction, message, node)
-    known = [value.obj for value in args if isinstance(value, Static)]
-    named = {key: value.obj for key, value in kwargs.items() if isinstance(value, Static)}
-    return wrap(ev, obj(*known, **named), node)
+
+    return wrap(ev, obj(*map(known, args), **{key: known(value) for key, value in kwargs.items()}), node)
 
 
 def _lookup(table: Any, obj: Any) -> Any:
@@ -342,6 +352,7 @@ def dotted_name(obj: Any) -> str:
     if isinstance(obj, types.BuiltinMethodType) and module == "":
         owner = type(obj.__self__).__module__
         module = owner
+    module = _PUBLIC.get(module, module)
     if module.startswith("tapec_runtime.") and getattr(sys.modules.get(module), name, None) is obj:
         return f"tapec_runtime.{name}"
     if module.startswith("numpy"):

@@ -38,7 +38,7 @@ from tapec.frontend.arrays.array_shapes import (
     swapaxes,
     transpose,
 )
-from tapec.frontend.arrays.casts import caster, constant, dtype_attribute, known, stop_gradient
+from tapec.frontend.arrays.casts import caster, constant, dtype_attribute, known, stop_gradient, to_float
 from tapec.frontend.calls import decorators
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import DTYPES, Args, Kwargs
@@ -61,6 +61,7 @@ from tapec.frontend.iteration import collections_and_sets, coroutines, iterables
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.library import argument_checks, complex_calls, math_calls, pattern_tests
 from tapec.frontend.library.builtin_functions import (
+    callable_,
     divmod_,
     enumerate_,
     len_,
@@ -84,7 +85,7 @@ from tapec.frontend.operations.conditions import where
 from tapec.frontend.operations.runtime_text import format_, repr_, str_
 from tapec.frontend.statements import context_managers, object_mode
 from tapec.frontend.statements.checkpointed_loops import checkpointed
-from tapec.frontend.structures import argument_objects, dicts, sparse_matrices, typed_containers
+from tapec.frontend.structures import argument_objects, dicts, made_objects, sparse_matrices, typed_containers
 from tapec.frontend.structures.constant_containers import refuse_change
 from tapec.frontend.structures.isinstance_tests import isinstance_, type_
 from tapec.rules import arrays_common
@@ -106,7 +107,7 @@ def method(
     if isinstance(owner, Lst):
         if name not in ("copy", "index", "count"):
             refuse_change(ev, owner, node)
-        own = list_method(ev, owner, name, args, node)
+        own = list_method(ev, owner, name, args, kwargs, node)
         return sequences.list_method(ev, owner, name, args, kwargs, node) if own is None else own
     if isinstance(owner, Dct):
         return dicts.method(ev, owner, name, args, kwargs, node)
@@ -199,6 +200,7 @@ SPECIAL: dict[Any, Any] = {
     np.ndenumerate: ndenumerate,
     np.dtype: dtype_attribute,
     len: len_,
+    callable: callable_,
     str: str_,
     repr: repr_,
     format: format_,
@@ -227,6 +229,7 @@ SPECIAL: dict[Any, Any] = {
     **sequences.SPECIAL,
     **pattern_tests.SPECIAL,
     **argument_objects.SPECIAL,
+    **made_objects.SPECIAL,
     **context_managers.SPECIAL,
     **object_mode.SPECIAL,
     **typed_containers.SPECIAL,
@@ -239,7 +242,7 @@ SPECIAL: dict[Any, Any] = {
     type: type_,
     divmod: divmod_,
     pow: pow_,
-    float: caster("float64"),
+    float: to_float,
     int: caster("int64"),
     bool: caster("bool"),
     **{getattr(np, name): caster(name) for name in DTYPES if name != "bool"},

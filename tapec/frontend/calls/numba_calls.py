@@ -8,9 +8,9 @@ from typing import Any
 
 from numba.core import errors as numba_errors
 from numba.core import types as nt
-from numba.np.ufunc.gufunc import GUFunc
 
 from tapec.errors import UnsupportedFunction
+from tapec.frontend.calls import numba_guvectorize, numba_stencils
 from tapec.frontend.calls.inlining import call_function, plain
 from tapec.frontend.evaluator import numba_types
 from tapec.frontend.evaluator.evaluator import Evaluator
@@ -20,7 +20,7 @@ from tapec.frontend.source.numba_decorators import callback_function, of_callbac
 from tapec.frontend.structures import numba_conversions
 
 # whose functions have rules, or source that compiled code does not run
-_LIBRARIES = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator"})
+_LIBRARIES = frozenset({"_bisect", "_heapq", "builtins", "cmath", "math", "numba", "numpy", "operator"})
 
 
 def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
@@ -29,17 +29,11 @@ def call(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Valu
     if (callback := callback_function(obj)) is not None:
         # from Python, a call of the plain function
         return call_function(ev, callback, args, kwargs, node, jitted=of_callback(obj) if compiled else None)
-    if isinstance(obj, GUFunc):
-        _refuse(ev, obj, "a function under @guvectorize", "the axes that it does not know", node)
-    if type(obj).__name__ == "StencilFunc":
-        _refuse(ev, obj, "a function under @stencil", "the elements", node)
+    if numba_guvectorize.is_generalised(obj):
+        return numba_guvectorize.call(ev, obj, args, kwargs, node)
+    if numba_stencils.is_stencil(obj):
+        return numba_stencils.call(ev, obj, args, kwargs, node)
     return _overloaded(ev, obj, args, kwargs, node) if compiled else None
-
-
-def _refuse(ev: Evaluator, obj: Any, kind: str, over: str, node: Any) -> None:
-    name = getattr(obj, "__name__", "stencil")
-    message = f"cannot differentiate a call to `{name}`, {kind}"
-    ev.fail(UnsupportedFunction, message, node, hint=f"call a function under @njit, in a loop over {over}")
 
 
 def _overloaded(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Value | None:

@@ -17,10 +17,10 @@ from typing import Any, NoReturn, Self
 import gast
 import numpy as np
 
-from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
+from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax, UnsupportedType
 from tapec.frontend.evaluator import numba_types
 from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
-from tapec.frontend.evaluator.literal_folding import folded, unchanged
+from tapec.frontend.evaluator.literal_folding import folded, is_too_large, unchanged
 from tapec.frontend.evaluator.lowering_methods import LoweringMethods
 from tapec.frontend.evaluator.running_program import Decider, Live
 from tapec.frontend.evaluator.symbolic_extents import ExtentSums
@@ -139,6 +139,8 @@ class Evaluator(LoweringMethods):
         self.gathers: dict[str, tuple[str, str]] | None = None
         # arrays that hold the elements of lists; such an element is an object of the user's program
         self.list_memory: set[str] = set()
+        # what factors of products took to compute (`repeated_factors.py`)
+        self.factors: dict[Any, Any] = {}
         # copies of what NumPy shares (`copies_of_views.py`)
         self.copies_of_views: dict[str, CopyOfView] = {}
         # memory that NumPy may keep in columns (`memory_order.py`)
@@ -160,6 +162,8 @@ class Evaluator(LoweringMethods):
         self.prepare: Prepare | None = None
         self.root = self.block
         self.empty_items = Items(())
+        # lists, and what the keys of dicts and objects are, for which another name may stand (`rebuilt_containers.py`)
+        self.shared: set[Lst] = set()
         # the number that the last fresh name of a base ends in
         self.counts: dict[str, int] = {}
 
@@ -330,6 +334,8 @@ class Evaluator(LoweringMethods):
         known = folded(fn, syms, type_) or unchanged(fn, syms, type_)
         if known is not None:
             return known
+        if is_too_large(fn, syms):
+            self.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         if fn == "<" and syms[0].type == INT64 and syms[1].atom == Const(0) and self.lengths.is_count(syms[0].atom):
             return number(False)
         operands = tuple(self._promoted(fn, place, sym, type_).atom for place, sym in enumerate(syms))

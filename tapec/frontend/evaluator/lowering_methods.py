@@ -39,6 +39,10 @@ class LoweringMethods:
         """One of two values, each computed only if it is chosen."""
         raise NotImplementedError
 
+    def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
+        """What an operator, or a method such as `__len__`, gives that a class defines; None for others."""
+        raise NotImplementedError
+
     def wrap(self, obj: Any, node: Any = None, origin: tuple[Any, ...] | None = None) -> Value:
         """The value of a Python object that was found at `origin`."""
         raise NotImplementedError

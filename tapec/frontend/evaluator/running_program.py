@@ -87,8 +87,8 @@ class Decider(Protocol):
     def attempt(self, handler: Callable[[Any, Any], None], stmt: Any) -> None:
         """Lower a statement inside `try`; raises `Raised` if the program raises there."""
 
-    def python_number(self, sym: Sym) -> Any:
-        """The number that `sym` stands for in this run if it is one of Python's, not of NumPy; else None."""
+    def number(self, sym: Sym) -> Any:
+        """The number that `sym` stands for in this run, Python's or NumPy's; None for an array."""
 
     def decide(self, sym: Sym, node: Any) -> Any:
         """The number that `sym` stands for in this run; the program then holds only where it is the same."""

@@ -208,10 +208,14 @@ class RebuiltList(Lst):
 
 @dataclass(frozen=True)
 class Rebuilt(Value):
-    """What a list or dict holds; with its keys, if it is a dict."""
+    """What a list, dict or object holds; with its keys or the names of its attributes, if it is no list.
+
+    cls  the class of an object; None of lists and dicts
+    """
 
     keys: tuple[Any, ...] | None
     items: tuple[Value, ...]
+    cls: type | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,11 +260,16 @@ class Dct(Value):
 
 @dataclass(frozen=True, eq=False)
 class Instance(Value):
-    """An object of a class with source that the code being lowered has made; its attributes are cells."""
+    """An object of a class with source that the code being lowered has made; its attributes are cells.
+
+    home  the block that it was made in
+    keys  the names of its attributes, in order, outside of tapes
+    """
 
     cls: type
     cells: dict[str, Lst]
     home: list[Any]
+    keys: Lst = field(default_factory=lambda: Lst("object"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,6 +305,14 @@ class SameAs(Value):
     """An argument that is the very array of an earlier one."""
 
     position: int
+
+
+@dataclass(frozen=True)
+class Neighbours(Value):
+    """An array in a function under `@stencil`: subscripts are counted from the element at `index`."""
+
+    array: Sym
+    index: tuple[Sym, ...]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.iterators import once
 from tapec.frontend.operations import allocation, broadcasting, complex_arithmetic
-from tapec.frontend.structures import argument_objects, named_tuples
+from tapec.frontend.structures import argument_objects, made_objects, named_tuples
 from tapec.frontend.structures.captured_values import Held
 from tapec.rules import arrays_shape
 from tapec.syntax.core import Const, Name, Op
@@ -65,7 +65,8 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
     if isinstance(owner, argument_objects.ParentAttributes):
         return argument_objects.super_attribute(ev, owner, attr, node)
     if isinstance(owner, Instance):
-        assert ev.live is not None
+        if ev.live is None:
+            return made_objects.attribute(ev, owner, attr, node)
         return ev.live.instance_attribute(owner, attr, node)
     if isinstance(owner, Tup):
         return named_tuples.attribute(ev, owner, attr, node)

@@ -111,8 +111,8 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         return found if isinstance(op, gast.In) else ev.op("not", found)
     fn = SIGNS[type(op)]
     left, right = plain_number(left), plain_number(right)
-    if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
-        own = ev.live.operator(fn, [left, right], node)
+    if isinstance(left, Instance | Static) or isinstance(right, Instance | Static):
+        own = ev.operator(fn, [left, right], node)
         if own is not None:
             return own
     if _is_text(left) and _is_text(right) and fn in ("==", "!=") and not (
@@ -137,6 +137,8 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         return number(equal if fn == "==" else not equal)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
         return _tuples_equal(ev, fn, left, right, node)
+    if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("<", "<=", ">", ">=") and _alike(left, right):
+        return _tuples_in_order(ev, fn, left.items, right.items, node)
     if isinstance(left, Tup | Lst | Dct) and isinstance(right, Tup | Lst | Dct) and fn in ("==", "!="):
         return _containers_equal(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
@@ -169,6 +171,26 @@ def _tuples_equal(ev: Evaluator, fn: str, left: Tup, right: Tup, node: Any) -> V
         for a, b in zip(left.items, right.items, strict=True):
             result = ev.op("and", result, truth(ev, comparison(ev, gast.Eq(), a, b, node)))
     return result if fn == "==" else ev.op("not", result)
+
+
+def _alike(left: Tup, right: Tup) -> bool:
+    """Whether two tuples have an order: a dict has none, nor has a list that is an argument beside a tuple."""
+    return left.is_argument == right.is_argument and mapping(left) is None and mapping(right) is None
+
+
+def _tuples_in_order(
+    ev: Evaluator, fn: str, left: tuple[Value, ...], right: tuple[Value, ...], node: Any
+) -> Sym:
+    """`left < right` of tuples of numbers: that of the first items that differ, or of the lengths."""
+    if not left or not right:
+        return ev.op(fn, number(len(left)), number(len(right)))
+    first, second = left[0], right[0]
+    if not (is_scalar(first) and is_scalar(second)):
+        hint = "compare their items one by one"
+        ev.fail(TypeMismatch, f"cannot compute `{fn}` of tuples with {describe(first)}", node, hint=hint)
+    same = ev.op("==", first, second)
+    rest = _tuples_in_order(ev, fn, left[1:], right[1:], node)
+    return ev.op("or", ev.op("and", ev.op("not", same), ev.op(fn, first, second)), ev.op("and", same, rest))
 
 
 def _containers_equal(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> Value:
@@ -254,7 +276,7 @@ def _texts_compared(ev: Evaluator, op: Any, left: Value, right: Value, node: Any
 
 
 def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
-    own = ev.live.operator("__contains__", [container, item], node) if ev.live is not None else None
+    own = ev.operator("__contains__", [container, item], node)
     if own is not None:
         return truth(ev, own, node)
     if isinstance(container, Static) and isinstance(container.obj, tuple) and any(map(compares_itself, container.obj)):

@@ -14,6 +14,7 @@ from tapec.frontend.evaluator.values import Value, number
 from tapec.frontend.expressions.operators import is_pure
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.iteration.iterators import fresh
+from tapec.frontend.source.comprehension_names import variables
 from tapec.frontend.source.refused_syntax import words
 from tapec.frontend.source.source_liveness import SourceLiveness
 from tapec.frontend.structures import dicts
@@ -126,7 +127,7 @@ def _run(ev: Evaluator, node: Any, label: str, first: Value, body: list[Any]) ->
     names = frozenset(outer_env) | {label} | {n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)}
     ev.frame.liveness = SourceLiveness(body, names)
     # the label too: a list around this one has the same
-    hidden = {label} | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
+    hidden = {label} | variables(node)
     outer_jitted = ev.frame.jitted
     ev.frame.jitted = None if outer_jitted is None else outer_jitted.without(hidden)
     ev.statements(body)

@@ -26,12 +26,14 @@ from tapec.frontend.evaluator.values import (
     describe,
     is_array,
     is_scalar,
+    number,
     plain_number,
     static_int,
 )
 from tapec.frontend.iteration import collections_and_sets
 from tapec.frontend.operations import division_by_zero, elementwise, integer_checks, python_errors, runtime_text
 from tapec.frontend.operations.conditions import truth
+from tapec.frontend.operations.repeated_factors import factor, is_product, known_factor
 from tapec.frontend.structures import dicts, sparse_matrices
 from tapec.rules import function_name
 
@@ -62,8 +64,15 @@ SIGNS: dict[type, str] = {
 
 
 def binop(ev: Evaluator, node: gast.BinOp) -> Value:
-    left = before_calls(ev, ev.expr(node.left), node.right)
-    right = ev.expr(node.right)
+    known = integer_checks.of_literals(node)
+    if known is not None:
+        return number(known)
+    if isinstance(node.op, gast.Mult | gast.Div):
+        left = before_calls(ev, factor(ev, node.left), node.right)
+        right = known_factor(ev, node, factor(ev, node.right))
+    else:
+        left = before_calls(ev, ev.expr(node.left), node.right)
+        right = ev.expr(node.right)
     return binary(ev, SIGNS.get(type(node.op), "@"), left, right, node)
 
 
@@ -109,8 +118,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         left, right = (ev.as_array(one, node) if isinstance(one, Tup | Lst) else one for one in (left, right))
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
-    if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
-        own = ev.live.operator(fn, [left, right], node)
+    if isinstance(left, Instance | Static) or isinstance(right, Instance | Static):
+        own = ev.operator(fn, [left, right], node)
         if own is not None:
             return own
     repeated, count = (left, right) if isinstance(left, Tup | Lst) else (right, left)
@@ -141,8 +150,7 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     if fn == "**" and (known := integer_checks.power(ev, left, right, node)) is not None:
         return known
-    if fn in python_errors.OPERATORS:
-        python_errors.check(ev, python_errors.OPERATORS[fn], (left, right))
+    python_errors.check_operator(ev, fn, (left, right))
     division_by_zero.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 
@@ -154,14 +162,14 @@ def _is_of_numpy(ev: Evaluator, left: Value, right: Value) -> bool:
 
 
 def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
-    value = ev.expr(node.operand)
+    value = factor(ev, node.operand) if is_product(node) else ev.expr(node.operand)
     fn = SIGNS[type(node.op)]
     if fn != "not":
         value = ev.present(value)
     if fn != "not" and isinstance(value, Record) and sparse_matrices.is_sparse(value):
         return sparse_matrices.unary(ev, fn, value, node)
-    if fn != "not" and ev.live is not None and isinstance(value, Instance | Static):
-        own = ev.live.operator({"~": "__invert__"}.get(fn, f"__{fn}__"), [value], node)
+    if fn != "not" and isinstance(value, Instance | Static):
+        own = ev.operator({"~": "__invert__"}.get(fn, f"__{fn}__"), [value], node)
         if own is not None:
             return own
     if fn == "not":

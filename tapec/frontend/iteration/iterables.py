@@ -48,9 +48,9 @@ def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
         return Tup(tuple(Static(letter) for letter in value.obj))
     if isinstance(value, Static) and type(value.obj) is range:
         return Iteration("range", tuple(map(number, (value.obj.start, value.obj.stop, value.obj.step))))
-    if ev.live is None or not isinstance(value, Static | Instance):
+    if not isinstance(value, Static | Instance):
         return value
-    found = ev.live.operator("__iter__", [value], node)
+    found = ev.operator("__iter__", [value], node)
     if isinstance(found, Static | Instance) and ev.deciding:
         return Stream(_steps(ev, found, node))
     return value if found is None else found
@@ -58,11 +58,10 @@ def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
 
 def _steps(ev: Evaluator, iterator: Value, node: Any) -> Iterator[Value]:
     """What an object's `__next__` gives until it raises StopIteration."""
-    assert ev.live is not None
     while True:
         frame, depth = ev.frame, len(ev.frames)
         try:
-            item = ev.live.operator("__next__", [iterator], node)
+            item = ev.operator("__next__", [iterator], node)
         except Raised as error:
             if not issubclass(error.cls, StopIteration):
                 raise
@@ -270,7 +269,7 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             return runtime_text.asked(ev, text, len, "i8", node)
         case Static(obj=str() | tuple() | list() | dict() | range() as obj):
             return number(len(obj))
-    own = ev.live.operator("__len__", [value], node) if ev.live is not None else None
+    own = ev.operator("__len__", [value], node)
     method = special_method(ev, value.obj, "__len__") if isinstance(value, Static) else None
     if own is None and method is not None:
         own = ev.call_object(method, [value], {}, node)

@@ -71,6 +71,7 @@ PARAMETERS: dict[Callable[..., Any], str] = {
     float: "x",
     bool: "x",
     isinstance: "obj class_or_tuple",
+    callable: "obj",
     itertools.chain: "*",
     itertools.pairwise: "iterable",
     itertools.product: "* repeat",

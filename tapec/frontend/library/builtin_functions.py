@@ -14,10 +14,13 @@ from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     NONE,
     Dct,
+    Func,
     Items,
     Iteration,
     Lazy,
     Lst,
+    Method,
+    Partial,
     Static,
     Sym,
     Tup,
@@ -34,12 +37,20 @@ from tapec.frontend.iteration.iterators import once, sources
 from tapec.frontend.iteration.sequences import items_of, known_items, ordered
 from tapec.frontend.library.list_methods import copied, list_from_array, new_list
 from tapec.frontend.operations import elementwise
+from tapec.frontend.operations.allocation import rank_of
 from tapec.frontend.statements.simple_statements import print_
 from tapec.frontend.structures import named_tuples
 
 
 def len_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return iterables.len_(ev, args[0], node)
+
+
+def callable_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`callable(obj)`."""
+    obj = args[0]
+    known = callable(obj.obj) if isinstance(obj, Static) else isinstance(obj, Func | Method | Partial)
+    return number(known)
 
 
 def range_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any, parallel: bool = False) -> Value:
@@ -182,6 +193,9 @@ def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if isinstance(value, Lst):
         return new_list(ev, copied(ev, ev.heap[value]))
     if is_array(value) and not ev.deciding:
+        if rank_of(ev.sym(value)) != 1:
+            what = f"a list of unknown length holds numbers, or tuples of those, not the rows of {describe(value)}"
+            ev.fail(TypeMismatch, what, node, hint="take the rows by their numbers: `x[0]`, `x[1:]`")
         return new_list(ev, list_from_array(ev, value))
     items = items_of(ev, value, node)
     if items is not None:

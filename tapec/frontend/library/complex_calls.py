@@ -18,6 +18,7 @@ from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import Complex, Growing, Lst, Tup, Value, is_array, is_complex, is_scalar, number
 from tapec.frontend.operations import complex_arithmetic
+from tapec.frontend.operations.allocation import rank_of
 from tapec.frontend.operations.complex_arithmetic import each
 from tapec.frontend.operations.elementwise import elementwise
 from tapec.rules import (
@@ -30,9 +31,11 @@ from tapec.rules import (
     arrays_select,
     arrays_shape,
     arrays_split,
+    complex_linalg,
     complex_numbers,
     linalg,
     linalg_calls,
+    scipy_functions,
     scipy_special_calls,
 )
 from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, library_function
@@ -49,14 +52,24 @@ _LIBRARY: frozenset[Any] = frozenset(
         *(arrays_polynomial.polyval, arrays_polynomial.polyval_falling),
         *(set(arrays_select.FUNCTIONS.values()) - {arrays_select.clip, arrays_select.real}),
         *arrays_fourier.FUNCTIONS.values(),
-        *(scipy_special_calls.wofz, linalg_calls.eig, linalg_calls.eigvals),
+        *(scipy_special_calls.wofz, linalg_calls.eig, linalg_calls.eigvals, scipy_functions.expm),
         *arrays_shape.FUNCTIONS.values(),
         *arrays_split.FUNCTIONS.values(),
     }
 )
 
 # handlers of the frontend that have no place for complex elements
-_REAL_ONLY: frozenset[Any] = frozenset({np.pad, np.einsum, np.tensordot})
+_REAL_ONLY: frozenset[Any] = frozenset({np.pad})
+
+# functions that are linear in each of their operands
+_MULTILINEAR: frozenset[Any] = frozenset({np.einsum, np.tensordot})
+
+# library functions of complex matrices
+_OF_MATRICES: dict[Any, Any] = {
+    getattr(np.linalg, name): getattr(complex_linalg, name)
+    for name in ("det", "slogdet", "cholesky", "eigvalsh", "svd", "svdvals", "cond", "pinv", "lstsq")
+    if hasattr(np.linalg, name)
+}
 
 # what only moves elements: done to the real and the imaginary part
 _MOVED: dict[Any, Any] = {
@@ -87,7 +100,8 @@ def holds_complex(ev: Evaluator, value: Value) -> bool:
 
 def functions() -> list[Any]:
     """The functions of NumPy that work on complex arrays, beside those that make arrays."""
-    return [*_OWN, *_MOVED, *(obj for obj, function in LIBRARY.items() if function in _LIBRARY)]
+    library = (obj for obj, function in LIBRARY.items() if function in _LIBRARY)
+    return [*_OWN, *_MOVED, *_OF_MATRICES, *_MULTILINEAR, *library]
 
 
 def call(ev: Evaluator, obj: Any, dotted: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
@@ -103,6 +117,11 @@ def call(ev: Evaluator, obj: Any, dotted: str, args: Args, kwargs: Kwargs, node:
         return _moved(ev, moved, args, kwargs, node)
     if obj in _REAL_ONLY:
         _refuse(ev, dotted, node)
+    if obj in _MULTILINEAR:
+        return _multilinear(ev, obj, args, kwargs, node)
+    if obj in _OF_MATRICES:
+        found: Value = ev.inline_library(_OF_MATRICES[obj], [_whole(ev, arg, node) for arg in args], kwargs, node)
+        return found
     if obj in ev.special:
         return None
     library = library_function(obj)
@@ -180,8 +199,28 @@ def _norm(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return found
 
 
+def _whole(ev: Evaluator, value: Value, node: Any) -> Value:
+    """An array of complex numbers where it may be a list; numbers and text stay as they are."""
+    return ev.as_array(value, node) if isinstance(value, Tup | Lst) else ev.materialise(value)
+
+
+def _multilinear(ev: Evaluator, obj: Any, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A function of the parts of its first operand that is complex, and so on."""
+    places = [k for k, arg in enumerate(args) if is_complex(arg)]
+    if not places or kwargs.get("out") is not None:
+        _refuse(ev, f"np.{obj.__name__}", node)
+    first, parts = places[0], _parts(ev, args[places[0]], node)
+    re, im = (ev.call_object(obj, [*args[:first], part, *args[first + 1 :]], kwargs, node) for part in parts)
+    return ev.binary("+", re, ev.binary("*", im, complex_arithmetic.literal(1j), node), node)
+
+
 def _solve(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.linalg.solve` and `inv`: of real matrices of twice the size."""
+    wholes = [_whole(ev, arg, node) for arg in args]
+    if any(rank_of(arg.re if isinstance(arg, Complex) else arg) > 2 for arg in wholes):  # type: ignore[arg-type]
+        stacks = complex_linalg.solve if len(args) == 2 else complex_linalg.inv
+        made: Value = ev.inline_library(stacks, wholes, kwargs, node)
+        return made
     parts = [part for arg in args for part in _parts(ev, arg, node)]
     function = linalg.complex_solve if len(args) == 2 else linalg.complex_inv
     re, im = ev.inline_library(function, parts, {}).items

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import indexing
 from tapec.frontend.arrays.array_creation import as_array, copy, filled
 from tapec.frontend.arrays.subscripts import integer
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode
-from tapec.frontend.evaluator.handler_arguments import Args
+from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
@@ -20,6 +22,7 @@ from tapec.frontend.evaluator.values import (
     Items,
     Iteration,
     Lst,
+    Slice,
     Sym,
     Tup,
     Value,
@@ -34,6 +37,7 @@ from tapec.frontend.operations.complex_arithmetic import lead
 from tapec.frontend.structures import typed_containers
 from tapec.frontend.structures.constant_containers import spelled
 from tapec.frontend.structures.lists import column, element_type, growing, list_number, list_value
+from tapec.rules import python_lists
 from tapec.syntax.types import Scalar
 
 
@@ -104,7 +108,9 @@ def _put(ev: Evaluator, buffer: Any, place: Sym, value: Any) -> None:
     elementwise.store_at(ev, buffer, (place.atom,), value)
 
 
-def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> Value | None:
+def list_method(
+    ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs, node: Any
+) -> Value | None:
     contents = ev.heap[owner]
     if name == "append":
         append(ev, owner, args[0], node)
@@ -132,9 +138,28 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
         item = indexing.item_at(ev, contents.buffer, last)
         ev.heap[owner] = Growing(contents.buffer, last)
         return item
+    if isinstance(contents, Growing) and name in _CHANGES:
+        return _changed(ev, owner, contents, name, args, kwargs, node)
     if name == "pop" and isinstance(contents, Growing) and len(args) == 1:
         return _taken(ev, owner, contents, args[0], node)
     return None
+
+
+def _changed(ev: Evaluator, owner: Lst, contents: Growing, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`insert`, `reverse` and `sort` of a list whose length the run knows."""
+    if name != "sort":
+        changed: Value = ev.inline_library(_CHANGES[name], [owner, *args], {}, node)
+        return changed
+    if isinstance(contents.buffer, Tup) or kwargs:
+        message = "a list whose length is not known is sorted by a key, or holds tuples"
+        ev.fail(UnsupportedSyntax, message, node, hint="use heapq")
+    used = ev.load(contents.buffer, Slice(None, contents.count, None), node)
+    ev.heap[owner] = list_from_array(ev, ev.call_object(np.sort, [used], {}, node))
+    return NONE
+
+
+# of lists whose length only the run knows
+_CHANGES: dict[str, Any] = {"insert": python_lists.inserted, "reverse": python_lists.turned, "sort": None}
 
 
 def _taken(ev: Evaluator, owner: Lst, contents: Growing, index: Value, node: Any) -> Value:

@@ -76,7 +76,7 @@ def has_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value
     if isinstance(value, Lst | Dct):
         return number(hasattr(list if isinstance(value, Lst) else dict, label))
     if isinstance(value, Instance):
-        return number(hasattr(value.cls, label))
+        return number(value.cells.get(label) in ev.heap or hasattr(value.cls, label))
     if isinstance(value, Record):
         return number(argument_objects.has(value, label))
     kind = ev.materialise(value)

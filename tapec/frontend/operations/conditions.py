@@ -40,9 +40,9 @@ from tapec.syntax.types import BOOL, FLOAT64, Array, Scalar
 def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
     """Whether a value counts as true: a literal if that is known."""
     value = ev.present(value) if isinstance(value, Unseen) else value
-    if ev.live is not None and isinstance(value, Static | Instance):
+    if isinstance(value, Static | Instance):
         for method in ("__bool__", "__len__"):
-            own = ev.live.operator(method, [value], node)
+            own = ev.operator(method, [value], node)
             if own is not None:
                 return truth(ev, own, node)
     if isinstance(value, Static):

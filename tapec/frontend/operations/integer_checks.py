@@ -1,7 +1,8 @@
 """Integer arithmetic where machines give a number and Python raises, or gives a float.
 
 What Python raises for a division by zero or a negative shift is raised when the program runs.  A negative power of
-an integer is a float in Python and zero on machines: of literals it is the float, else NumPy's exception.
+an integer is a float in Python and zero on machines: of what is surely Python's, such as literals and what counts
+iterations, it is the float, else NumPy's exception.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode, Raised
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf, OpenIteration
-from tapec.frontend.evaluator.values import Sym, Value, is_integer, number, static_int
+from tapec.frontend.evaluator.values import Lazy, Sym, Value, is_array, is_integer, number, static_int
+from tapec.rules import internal
 from tapec.syntax.core import Atom, Const, Name
-from tapec.syntax.types import Scalar
+from tapec.syntax.types import Array, Scalar
 
 _OF_LITERALS = (gast.Constant, gast.BinOp, gast.UnaryOp, gast.operator, gast.unaryop)
+_POWERS = (gast.Pow, gast.LShift)
 _ZERO, _NEGATIVE = "==", "<"
 # what the second operand must not be
 _WRONG: dict[str, tuple[str, type[Exception], str]] = {
@@ -36,6 +39,12 @@ def power(ev: Evaluator, left: Value, right: Value, node: Any) -> Sym | None:
     So it is in compiled code only where Python works literals out before Numba sees them.
     """
     base, exponent = static_int(left), static_int(right)
+    if exponent is not None and exponent < 0 and base is None and ev.frame.jitted is None and _is_pythons(ev, left):
+        assert isinstance(left, Sym)
+        message = "0.0 cannot be raised to a negative power"
+        if not at_least(ev, left, 1):
+            refuse(ev, _ZERO, left, ZeroDivisionError, message)
+        return ev.op("**", ev.op("cast.float64", left), number(float(exponent)))
     if not base or exponent is None or exponent >= 0:
         return None
     if ev.frame.jitted is not None and not _is_literal(node):
@@ -43,9 +52,32 @@ def power(ev: Evaluator, left: Value, right: Value, node: Any) -> Sym | None:
     return number(float(base**exponent))
 
 
+def _is_pythons(ev: Evaluator, value: Value) -> bool:
+    """Whether a number is an integer of Python's for sure: it counts iterations, or is made of extents."""
+    if not isinstance(value, Sym) or not isinstance(value.atom, Name) or not is_integer(value):
+        return False
+    return value.atom.id in ev.counters or ev.lengths.is_count(value.atom)
+
+
 def _is_literal(node: Any) -> bool:
     """Whether an expression is of numbers alone."""
     return all(isinstance(part, _OF_LITERALS) for part in gast.walk(node))
+
+
+def of_literals(node: Any) -> int | None:
+    """The integer of 64 bits that an expression of integers alone is, if its parts may be larger: `2**63 - 1`."""
+    if not _is_literal(node):
+        return None
+    parts = [part.value for part in gast.walk(node) if isinstance(part, gast.Constant)]
+    powers = [part.right for part in gast.walk(node) if isinstance(part, gast.BinOp) and isinstance(part.op, _POWERS)]
+    small = all(isinstance(power, gast.Constant) and power.value in range(64) for power in powers)
+    if not small or not all(type(part) is int for part in parts):
+        return None
+    try:
+        value = eval(compile(gast.gast_to_ast(gast.Expression(node)), "<literal>", "eval"), {})
+    except ArithmeticError:
+        return None
+    return value if type(value) is int and -(2**63) < value < 2**63 else None
 
 
 def _fail(ev: Evaluator, node: Any) -> NoReturn:
@@ -56,6 +88,8 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
     """Raise where Python does, when the program runs, for an operation on two integers."""
     if fn == "/" and ev.deciding and static_int(left) is not None and static_int(right) == 0:
         raise Raised(ZeroDivisionError)
+    if fn == "**" and not ev.frame.library and (is_array(left) or is_array(right)):
+        _check_powers(ev, left, right, node)
     if fn not in _WRONG or ev.frame.library or not (is_integer(left) and is_integer(right)):
         return
     right = ev.decided(ev.sym(right), node)
@@ -68,6 +102,26 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
     if fn == "**" and right.constant is not None and right.constant < 0 and not ev.deciding:
         _fail(ev, node)
     refuse(ev, sign, right, cls, message)
+
+
+def _check_powers(ev: Evaluator, left: Value, right: Value, node: Any) -> None:
+    """NumPy has no negative powers of integers, whole arrays of them or one."""
+    for one in (left, right):
+        dtype = one.type.dtype if isinstance(one, Sym | Lazy) and isinstance(one.type, Array | Scalar) else ""
+        if not dtype.startswith(("int", "uint", "bool")):
+            return
+    if is_array(right):
+        # what is unsigned is not negative
+        if dtype.startswith("int"):
+            ev.inline_library(internal.no_negative_powers, [right], {}, node)
+        return
+    if not dtype.startswith("int"):
+        return
+    exponent = ev.decided(ev.sym(right), node)
+    if exponent.constant is not None and exponent.constant < 0 and not ev.deciding:
+        _fail(ev, node)
+    _, cls, message = _WRONG["**"]
+    refuse(ev, _NEGATIVE, exponent, cls, message)
 
 
 def refuse(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], message: str) -> None:

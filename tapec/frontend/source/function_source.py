@@ -19,6 +19,8 @@ from typing import Any
 import gast
 
 from tapec.errors import SourceUnavailable, Span
+from tapec.frontend.source.comprehension_names import with_own_names
+from tapec.frontend.source.decompiled import text_of
 from tapec.frontend.source.functions_on_one_line import AnyFunction, told_apart
 from tapec.frontend.source.pickled_functions import NOWHERE, defined_in
 from tapec.frontend.source.private_names import with_classes
@@ -127,7 +129,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
         try:
             lines = tuple(inspect.findsource(code)[0])
         except (OSError, TypeError):
-            raise _without_text(function) from None
+            return _decompiled(function)
     known = _known.get((code.co_filename, code))
     if known is not None and known.lines == lines:
         return known
@@ -144,19 +146,35 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     if not found:
         if code.co_filename == "<string>":
             # the name of what exec() runs, under which newer Pythons keep the text of `python -c`
-            raise _without_text(function)
+            return _decompiled(function)
         raise SourceUnavailable(
             f"the source of `{function.__qualname__}` cannot be found",
             reason=f"{code.co_filename} has no such function at line {code.co_firstlineno}; "
             "was the file edited after import?",
             hint="import the module anew",
         )
-    made = with_classes(gast.ast_to_gast(found[0]), found[0], tree, code)
+    made = with_own_names(with_classes(gast.ast_to_gast(found[0]), found[0], tree, code))
     found_source = FunctionSource(made, code.co_filename, lines, function.__qualname__)
     if len(_known) > _KEPT:
         _known.clear()
     _known[code.co_filename, code] = found_source
     return found_source
+
+
+def _decompiled(function: types.FunctionType) -> FunctionSource:
+    """The source of a function without text, if it can be read off its code; raises SourceUnavailable."""
+    code = function.__code__
+    known = _known.get(("", code))
+    if known is None:
+        text = None if code.co_filename == NOWHERE else text_of(code)
+        if text is None:
+            raise _without_text(function)
+        [definition] = ast.parse(text).body
+        node = definition.value if isinstance(definition, ast.Expr) else definition
+        lines = tuple(text.splitlines(True))
+        known = FunctionSource(gast.ast_to_gast(node), code.co_filename, lines, function.__qualname__)
+        _known["", code] = known
+    return known
 
 
 def find_again(function: types.FunctionType) -> None:

@@ -109,6 +109,11 @@ def of_ufunc(dispatcher: Any) -> Jitted:
     return _read(dispatcher.targetoptions, (), {}, None, error_model=NUMPY)
 
 
+def of_kernel() -> Jitted:
+    """What `@stencil` says of the function that it calls for each element, which is compiled without options."""
+    return _read({}, (), {}, None)
+
+
 def of_callback(callback: Any) -> Jitted:
     """What `@cfunc` says of its function, where compiled code calls it; from Python it is the plain function."""
     compiler = callback._compiler

@@ -38,7 +38,36 @@ _REFUSED = (gast.Global, gast.Nonlocal, gast.Yield, gast.YieldFrom, gast.Await, 
 @cache
 def refused(definition: Any) -> Any:
     """The first piece of syntax that is refused; None if there is none.  A function is searched once, not per call."""
-    return next((inner for inner in gast.walk(definition) if isinstance(inner, _REFUSED)), None)
+    found = [inner for inner in gast.walk(definition) if isinstance(inner, _REFUSED)]
+    saying_nothing = _declarations_of_what_is_only_read(definition) if found else set()
+    return next((inner for inner in found if inner not in saying_nothing), None)
+
+
+def _declarations_of_what_is_only_read(definition: Any) -> set[Any]:
+    """`global` and `nonlocal` of names that neither their function nor one inside it sets."""
+    around: dict[Any, Any] = {}
+    # functions come before those inside them
+    for function in gast.walk(definition):
+        if isinstance(function, gast.FunctionDef | gast.AsyncFunctionDef):
+            declared = (node for node in gast.walk(function) if isinstance(node, gast.Global | gast.Nonlocal))
+            around.update((node, function) for node in declared)
+    return {node for node, function in around.items() if not _set_names(function) & {*node.names}}
+
+
+def _set_names(definition: Any) -> frozenset[str]:
+    """The names that a function, or one inside it, may set."""
+    found: set[str] = set()
+    for node in gast.walk(definition):
+        match node:
+            case gast.Name(id=name, ctx=gast.Store() | gast.Del()):
+                found.add(name)
+            case gast.FunctionDef(name=name) | gast.AsyncFunctionDef(name=name) | gast.ClassDef(name=name):
+                found.add(name)
+            case gast.alias(name=name, asname=own):
+                found.add(own or name.partition(".")[0])
+            case gast.MatchAs(name=name) | gast.MatchStar(name=name) | gast.MatchMapping(rest=name) if name:
+                found.add(name)
+    return frozenset(found)
 
 
 def words(node: Any) -> str:

@@ -9,7 +9,6 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arrays import indexing, stores
 from tapec.frontend.evaluator.evaluator import Evaluator
-from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     Complex,
     Contents,
@@ -36,7 +35,9 @@ from tapec.frontend.expressions import declared_types, names_and_literals, opera
 from tapec.frontend.iteration.coroutines import all_frames
 from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.operations import allocation
+from tapec.frontend.operations.python_errors import raise_if
 from tapec.frontend.statements.nonlocal_variables import store_outer
+from tapec.frontend.structures import made_objects
 from tapec.frontend.structures.merging import leaves
 from tapec.syntax.core import Assign, Name, reads
 from tapec.syntax.types import Array
@@ -93,11 +94,12 @@ def _keep(ev: Evaluator, ident: str, value: Value) -> None:
 
 
 def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: Any) -> None:
-    """`owner.name = value`, in a running program."""
+    """`owner.name = value`."""
+    value = ev.materialise(value)
     if ev.live is None:
-        hint = "keep it in a variable, or take the gradient by a tape, which follows what becomes of objects"
-        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node, hint=hint)
-    ev.live.store_attribute(owner, name, ev.materialise(value), node)
+        made_objects.store(ev, owner, name, value, node)
+    else:
+        ev.live.store_attribute(owner, name, value, node)
 
 
 def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
@@ -105,6 +107,8 @@ def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
         value = value.args[0]
     place = next((k for k, elt in enumerate(target.elts) if isinstance(elt, gast.Starred)), None)
     after = 0 if place is None else len(target.elts) - place - 1
+    if place is not None and is_array(value):
+        value = ev.call_object(list, [value], {}, node)
     if place is not None and _measured(ev, value):
         items = _around_middle(ev, value, place, after, node)
     else:
@@ -123,15 +127,13 @@ def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
 
 def _measured(ev: Evaluator, value: Value) -> bool:
     """Whether the length of what is unpacked is a number of the run."""
-    return is_array(value) or (isinstance(value, Lst) and isinstance(ev.heap[value], Growing))
+    return isinstance(value, Lst) and isinstance(ev.heap[value], Growing)
 
 
 def _around_middle(ev: Evaluator, value: Value, place: int, after: int, node: Any) -> tuple[Value, ...]:
     """The items that `a, *middle, z = value` names; the middle of a list is a list."""
     contents = ev.heap[value] if isinstance(value, Lst) else None
-    if not isinstance(contents, Growing):
-        hint = "name the parts: `first, rest = x[0], x[1:]`"
-        ev.fail(UnsupportedSyntax, "cannot unpack an array into a name with `*`", node, hint=hint)
+    assert isinstance(contents, Growing)
     _refuse_count(ev, ev.op("<", contents.count, number(place + after)), "a list", place + after + 1)
     before = [indexing.load(ev, value, number(k), node) for k in range(place)]
     behind = [indexing.load(ev, value, number(k - after), node) for k in range(after)]
@@ -162,11 +164,7 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
 
 def _refuse_count(ev: Evaluator, wrong: Sym, what: str, count: int) -> None:
     """Raise, when the program runs, what Python raises where the number of items is wrong."""
-    side: list[Any] = []
-    outer, ev.block = ev.block, side
-    ev.raise_("ValueError", f"cannot unpack {what} into {count} names")
-    ev.block = outer
-    ev.emit(OpenIf(wrong.atom, side, [], ev.span))
+    raise_if(ev, wrong, "ValueError", f"cannot unpack {what} into {count} names")
 
 
 def _rename(table: dict[tuple[str, int], _Fact], old: str, new: str) -> None:

@@ -33,7 +33,7 @@ from tapec.frontend.statements.loop_invariant_extents import InvariantExtents
 from tapec.frontend.statements.loop_memory_sharing import MemorySharing
 from tapec.frontend.structures.lists import element_type, growing
 from tapec.frontend.structures.merging import Way, as_complex, blank, leaves, met, note_roots, rebuild
-from tapec.frontend.structures.rebuilt_containers import gathered, has_containers, spread
+from tapec.frontend.structures.rebuilt_containers import gathered, has_containers, share, spread
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar, Type
 
@@ -185,6 +185,8 @@ class LoopCarriedValues:
 
     def _held(self, ev: Evaluator, context: LoopContext, name: str, value: Any) -> Any:
         """A value as its head is carried: a container by what it holds now."""
+        if name in context.held:
+            share(ev, value)
         return (spread(ev, value) or value) if name in context.held else value
 
     def _by_contents(self, ev: Evaluator, context: LoopContext, name: str, value: Value) -> bool:
@@ -197,6 +199,10 @@ class LoopCarriedValues:
         ended = spread(ev, value)
         if begun is None or begun == self.values.get(name) or shape(begun) != shape(ended):
             return False
+        outer, ev.heap = ev.heap, self.entry.heap
+        share(ev, self.values.get(name))
+        ev.heap = outer
+        share(ev, value)
         self.values[name] = begun
         return True
 
@@ -272,7 +278,8 @@ class LoopCarriedValues:
         if key in context.lists and paths is not None:
             return self._unify(ev, context, ("list", key), dict(leaves(head)), paths)
         same_length = isinstance(head, Items) and isinstance(contents, Items) and paths is not None
-        if key not in self.lists and same_length:
+        # another way out of the iteration may have told so already
+        if same_length and self.lists.get(key) is None:
             self.lists[key] = None
         else:
             self.lists[key] = element_type(ev, head, contents)
@@ -318,7 +325,7 @@ def shape(value: Any) -> Any:
         case Iteration(kind="range", args=bounds):
             return replace(value, args=()), *map(shape, bounds)
         case Rebuilt(keys=keys, items=items):
-            return ("container", keys, *map(shape, items))
+            return ("container", keys, value.cls, *map(shape, items))
         case Growing():
             return "growing", shape(value.buffer)
     return value

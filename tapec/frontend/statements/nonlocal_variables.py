@@ -12,7 +12,6 @@ from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import Value
 from tapec.frontend.iteration.generators import own_nodes
-from tapec.frontend.source.refused_syntax import words
 
 
 @cache
@@ -36,9 +35,7 @@ def store_outer(ev: Evaluator, frame: Frame, ident: str, value: Value) -> None:
 
 
 def declaration(ev: Evaluator, node: Any) -> None:
-    """`nonlocal` and `global` were read when the function was called."""
-    if not ev.deciding:
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+    """`nonlocal` and `global` were read when the function was called, and refused where it sets such a variable."""
 
 
 DECLARATIONS: dict[type, Any] = {gast.Global: declaration, gast.Nonlocal: declaration}

@@ -11,9 +11,10 @@
 | `numba.typed.List` and `Dict` that the code makes | `typed_containers.py` |
 | jitclasses | `jitclasses.py` |
 | objects among the arguments, `super`, `getattr` | `argument_objects.py` |
+| objects that a function makes: attributes, operators, `vars` | `made_objects.py` |
 | `isinstance` and `type` | `isinstance_tests.py` |
 | one value from the values of two control paths (phi functions) | `merging.py` |
-| lists and dicts that a branch or loop binds a name to anew | `rebuilt_containers.py` |
+| lists, dicts and objects that a branch or loop binds a name to anew | `rebuilt_containers.py` |
 | what closures hold, taken into a program that is lowered later | `captured_values.py` |
 | values as Numba's types: signatures, types of variables | `numba_conversions.py` |
 """

@@ -13,7 +13,7 @@ from numba.core.dispatcher import Dispatcher
 from tapec.errors import UndefinedName, UnsupportedSyntax, UnsupportedType
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
-from tapec.frontend.evaluator.values import Partial, Record, Static, Value, describe, known_text
+from tapec.frontend.evaluator.values import Instance, Partial, Record, Static, Value, describe, known_text
 from tapec.frontend.structures import sparse_matrices
 
 _ABSENT = object()
@@ -54,6 +54,8 @@ def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any
     owner = value.owner
     if isinstance(owner, Record):
         cls: Any = owner.cls.object_class
+    elif isinstance(owner, Instance):
+        cls = owner.cls
     else:
         assert isinstance(owner, Static)
         cls = owner.obj if isinstance(owner.obj, type) else type(owner.obj)
@@ -71,15 +73,21 @@ def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any
     ev.fail(UndefinedName, f"no class above {value.cls.__qualname__} has an attribute `{attr}`", node)
 
 
+def binds_as_functions(found: Any) -> bool:
+    """Whether something that a class holds is a method: a function, derivative or compiled function."""
+    ours = hasattr(type(found), "__tapec_lower__") and hasattr(type(found), "__get__")
+    return ours or isinstance(found, types.FunctionType)
+
+
 def of_class(ev: Evaluator, owner: Value, cls: type, found: Any, attr: str, node: Any) -> Value:
     """What an attribute of a class is to one of its objects."""
-    if isinstance(found, property | functools.cached_property | types.FunctionType | classmethod):
+    if isinstance(found, property | functools.cached_property | classmethod) or binds_as_functions(found):
         ev.reads[cls, attr] = getattr(cls, attr)
     if isinstance(found, property):
         return ev.call_object(found.fget, [owner], {}, node)
     if isinstance(found, functools.cached_property):
         return ev.call_object(found.func, [owner], {}, node)
-    if isinstance(found, types.FunctionType | Dispatcher):
+    if isinstance(found, Dispatcher) or binds_as_functions(found):
         return Partial(Static(found), (owner,), {})
     if isinstance(found, classmethod):
         return Partial(Static(found.__func__), (Static(cls),), {})
@@ -102,7 +110,7 @@ def has(record: Record, attr: str) -> bool:
 def _super(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     first = [arg.id for arg in ev.frame.source.node.args.args[:1]]
     cls, owner = args if args else (ev.frame.names("__class__"), ev.frame.env.get(*first) if first else None)
-    known = isinstance(owner, Record | Static)
+    known = isinstance(owner, Record | Instance | Static)
     if not isinstance(cls, Static) or not known:
         ev.fail(UnsupportedSyntax, "`super` is for methods of objects and classes", node)
     assert owner is not None

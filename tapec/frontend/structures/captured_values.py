@@ -160,7 +160,7 @@ class _Taking:
         makes = [self.rebuilt(item) if isinstance(item, Rebuilt) else self.of(item) for item in held.items]
 
         def made(opening: Opening) -> Any:
-            return gathered(opening.ev, Rebuilt(held.keys, tuple(make(opening) for make in makes)))
+            return gathered(opening.ev, replace(held, items=tuple(make(opening) for make in makes)))
 
         return made
 

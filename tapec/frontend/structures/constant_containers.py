@@ -100,12 +100,13 @@ def refuse_change(ev: Evaluator, owner: Lst, node: Any) -> None:
             reason="it is a constant, as an array of a module is",
             hint=f"change a copy, {kind}(...)",
         )
-    if isinstance(owner, RebuiltList):
-        kind = "list" if owner.label == "list" else "dict"
+    if isinstance(owner, RebuiltList) or owner in ev.shared:
+        kind = {"keys": "dict", "object": "object"}.get(owner.label, "list")
+        a = "an" if kind == "object" else "a"
         ev.fail(
             UnsupportedSyntax,
-            f"cannot change a {kind} that a loop or branch has bound to its name",
+            f"cannot change {a} {kind} that a loop or branch has bound to its name",
             node,
             reason=f"another name may stand for the same {kind}",
-            hint=f"change a copy, {kind}(...)",
+            hint="make another object with the new attributes" if kind == "object" else f"change a copy, {kind}(...)",
         )

@@ -40,7 +40,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.frontend.operations import complex_arithmetic
 from tapec.frontend.operations.allocation import id_of
 from tapec.frontend.source.tail_exits import RETURN
-from tapec.frontend.structures.rebuilt_containers import gathered, spread
+from tapec.frontend.structures.rebuilt_containers import gathered, share, spread
 from tapec.syntax.core import Assign, Atom, Const, Name, Op
 from tapec.syntax.types import FLOAT64, Array, Scalar, Text, Type
 
@@ -99,6 +99,9 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
         return _merge_ranges(ev, name, first, second, ways)
     one, other = (_spread(ev, value, way) for way, value in zip(ways, (first, second), strict=True))
     if isinstance(one, Rebuilt) and isinstance(other, Rebuilt):
+        for met_here, way in zip((first, second), ways, strict=True):
+            with way.end(ev):
+                share(ev, met_here)
         return _merge_containers(ev, name, one, other, ways)
     return _poison(name, first, second)
 
@@ -118,14 +121,14 @@ def _spread(ev: Evaluator, value: Value, way: Way) -> Value | None:
 
 
 def _merge_containers(ev: Evaluator, name: str, first: Rebuilt, second: Rebuilt, ways: tuple[Way, Way]) -> Value:
-    """Lists of one length, or dicts with the same keys, item by item."""
-    if first.keys != second.keys or len(first.items) != len(second.items):
+    """Lists of one length, dicts with the same keys, or objects of one class, item by item."""
+    if (first.keys, first.cls) != (second.keys, second.cls) or len(first.items) != len(second.items):
         return _poison(name, first, second)
     items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
     poison = next((item for item in items if isinstance(item, Poison)), None)
     if poison is not None:
         return poison
-    made: Value = gathered(ev, Rebuilt(first.keys, tuple(item for item in items if item is not None)))
+    made: Value = gathered(ev, replace(first, items=tuple(item for item in items if item is not None)))
     return made
 
 
@@ -329,8 +332,8 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
             return type(value)(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
         case Iteration(kind="range", args=bounds):
             return replace(value, args=tuple(rebuild(bound, new, (*path, k)) for k, bound in enumerate(bounds)))
-        case Rebuilt(keys=keys, items=items):
-            return Rebuilt(keys, tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)))
+        case Rebuilt(items=items):
+            return replace(value, items=tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)))
         case Maybe(value=inner, flag=flag, name=name):
             flag_sym = new((*path, "flag"), _flag(flag))
             return Maybe(rebuild(inner, new, (*path, "value")), flag_sym.atom, name)

@@ -10,6 +10,7 @@
 | `loop_pairs.py` | two products of a nest that are one |
 | `loop_products.py` | leave nests of loops that multiply matrices to BLAS, where the matrices are large |
 | `outer_product_batching.py` | outer products added after a loop as one product of matrices |
+| `product_factors.py` | the factors of a number, through the names of partial products |
 | `row_products.py` | leave products with a factor in columns, which loops repeat, to the runtime |
 | `small_products.py` | write small products out as loops |
 | `squared_norms.py` | square lengths without taking their roots |

@@ -16,8 +16,14 @@
 `abs(z) ** 2` of a complex number is such a square, and so are those of a norm and of a standard deviation: what is
 under their roots is never negative.  Of another number the square is nan where that is negative:
 
-    r = np.sqrt(x)            ->        s = x if x >= 0 else r
-    s = r ** 2
+    r = np.sqrt(x)            ->        t = 1.0 if x >= 0 else np.nan
+    s = r ** 2                          s = x * t
+
+Where other factors stand between two roots, the value is the user's, and its derivative that of the square:
+
+    r = np.sqrt(t)            ->        t_1 = a * t
+    s = a * r                           s = s * r            (known to have the derivative of t_1)
+    s = s * r
 
 An array that holds roots has another one beside it, of what is under them, from which the squares of its elements are.
 
@@ -27,9 +33,12 @@ an infinite one, where the power has one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypeGuard
 
+from tapec.optimise.contractions.product_factors import Product, factors
 from tapec.optimise.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -48,10 +57,11 @@ from tapec.syntax.core import (
     walk,
     written_in,
 )
-from tapec.syntax.types import BOOL
+from tapec.syntax.types import BOOL, FLOAT64
 
 _LENGTHS = frozenset({"np.hypot", "math.hypot", "abs", "np.abs"})
 _ROOTS = frozenset({"np.sqrt", "math.sqrt"})
+_POWERS = frozenset({"**", "np.power", "math.pow"})
 _CUBE_ROOTS = frozenset({"np.cbrt"})
 _FRESH = frozenset({"empty", "zeros"})
 
@@ -59,7 +69,7 @@ _FRESH = frozenset({"empty", "zeros"})
 def square_norms(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with squares in place of squared roots; see the module."""
     stmts = list(walk(function.body))
-    if not any(map(_is_root, stmts)) or not any(map(_power, stmts)):
+    if not any(map(_is_root, stmts)) or not any(map(_is_product, stmts)):
         return function
     worker = _Squares(function)
     # where the roots are that arrays hold
@@ -80,12 +90,21 @@ class _Squares:
         self.defs: dict[str, list[Stmt]] = {param: [] for param in function.params}
         # arrays that are read and written element by element alone, and what is written
         self.stored: dict[str, list[Atom]] = {}
-        powers = {name for name, _ in filter(None, map(_power, walk(function.body)))}
-        self.squared: set[str] = set()
-        other = set(function.params)
+        # values whose derivatives are those of others
+        self.replaced = {
+            stmt.value.args[0] for stmt in walk(function.body) if isinstance(stmt, Assign) and _is_known(stmt.value)
+        }
+        # names of norms, which two ways set
+        self.lengths: set[str] = set()
         for stmt in walk(function.body):
             if isinstance(stmt, Assign):
                 self.defs.setdefault(stmt.target, []).append(stmt)
+        powers = {name for name, _ in filter(None, map(_power, walk(function.body)))}
+        for _, names in filter(None, map(self.repeated, walk(function.body))):
+            powers.update(names)
+        self.squared: set[str] = set()
+        other = set(function.params)
+        for stmt in walk(function.body):
             if isinstance(stmt, Store):
                 self.stored.setdefault(stmt.array, []).append(stmt.value)
                 other |= {stmt.array} if stmt.accumulate else set()
@@ -107,7 +126,7 @@ class _Squares:
             if isinstance(stmt, Assign) and root is not None and self.is_whole(stmt, root, power):
                 out += self.without_root(stmt, name, power, known)
             else:
-                out.append(map_blocks(stmt, self.block))
+                out += list(self.with_others(stmt, known)) or [map_blocks(stmt, self.block)]
             out += self.beside(stmt, known)
             changed = written_in((stmt,))
             known = {name: root for name, root in known.items() if not changed & {name, *_names(root)}}
@@ -115,6 +134,54 @@ class _Squares:
             if found is not None:
                 known[found[0]] = found[1]
         return tuple(out)
+
+    def with_others(self, stmt: Stmt, known: dict[str, Op]) -> Iterator[Stmt]:
+        """A product that takes a root once more, among other factors: it has the derivative of that of the square."""
+        done = not known or (isinstance(stmt, Assign) and Name(stmt.target) in self.replaced)
+        both, names = (None if done else self.repeated(stmt)) or (Product(()), [])
+        shared = next((name for name in names if name in known), None)
+        if shared is None or not isinstance(stmt, Assign) or not self.stays(shared):
+            return
+        type_ = self.fresh.types[stmt.target]
+        if any(self.fresh.types[name] != type_ for name in _names(Op("*", both.over + both.under))):
+            return
+        times = both.over.count(Name(shared))
+        square = Assign(self.fresh("t", type_), Op("*", (Name(shared), Name(shared))), stmt.span)
+        if not self.is_whole(square, known[shared], 2):
+            return
+        yield from self.without_root(square, shared, 2, known)
+        steps: list[tuple[str, Atom]] = [("*", Name(square.target))] * (times // 2 - 1)
+        steps += [("*", Name(shared))] * (times % 2) + [*both.without(Name(shared))]
+        result = Name(square.target)
+        for fn, factor in steps:
+            made = Assign(self.fresh("t", type_), Op(fn, (result, factor)), stmt.span)
+            yield made
+            result = Name(made.target)
+        if both.negative:
+            made = Assign(self.fresh("t", type_), Op("neg", (result,)), stmt.span)
+            yield made
+            result = Name(made.target)
+        own = Assign(self.fresh("t", type_), stmt.value, stmt.span)
+        yield own
+        yield replace(stmt, value=Op("known", (Name(own.target), result)))
+
+    def factor(self, name: str) -> Op | None:
+        """What a name stands for, wherever it is read."""
+        made = self.alone(Name(name))
+        return made if made is not None and all(map(self.stays, _names(made))) else None
+
+    def stays(self, name: str) -> bool:
+        """Whether a name is set in one place, or on the two ways to one."""
+        return name in self.lengths or len(self.defs.get(name, ())) < 2
+
+    def repeated(self, stmt: Stmt) -> tuple[Product, list[str]] | None:
+        """The factors of a product, and which of them both sides have."""
+        match stmt:
+            case Assign(value=Op(fn="*", args=(Name() as one, Name() as other))) if one != other:
+                first, second = factors(one, self.factor), factors(other, self.factor)
+                shared = [name.id for name in first.over if isinstance(name, Name) and name in second.over]
+                return first.times(second), shared
+        return None
 
     def is_whole(self, stmt: Assign, root: Op, power: int) -> bool:
         """Whether a power of a root is a whole power of what is under it, and all of this is of one type."""
@@ -148,7 +215,9 @@ class _Squares:
             case Assign(target=target, value=Op() as value) if _is_root(stmt):
                 return target, value
             case If(body=body, orelse=orelse) if body and orelse:
-                return self.norm(body[-1], orelse[-1])
+                found = self.norm(body[-1], orelse[-1])
+                self.lengths.update(() if found is None else (found[0],))
+                return found
         return None
 
     def norm(self, first: Stmt, second: Stmt) -> tuple[str, Op] | None:
@@ -217,9 +286,9 @@ class _Squares:
                 fresh = self.alone(Name(array))
                 made = fresh is not None and fresh.fn in ("empty", "zeros")
                 return made and all(self.never_negative(one, assumed) for one in self.stored.get(array, (Const(-1),)))
-            case Op(fn="*", args=(first, second)) if first == second:
+            case Op(fn="*" | "np.dot", args=(first, second)) if first == second:
                 return True
-            case Op(fn="**" | "np.power", args=(_, Const(value=2 | 2.0 | 0.5))):
+            case Op(fn=fn, args=(_, Const(value=2 | 2.0 | 0.5))) if fn in _POWERS:
                 return True
             case Op(fn="np.square" | "abs" | "np.abs" | "dim"):
                 return True
@@ -256,7 +325,16 @@ class _Squares:
         else:
             test = self.fresh("c", BOOL)
             yield Assign(test, Op(">=", (root.args[0], Const(0))), stmt.span)
-            yield from self.raised(stmt, Op("ifelse", (Name(test), root.args[0], Name(name))), power // 2)
+            sides: list[Atom] = [Const(1.0), Const(math.nan)]
+            type_ = self.fresh.types[stmt.target]
+            if type_ != FLOAT64:
+                for side, number in enumerate(sides):
+                    cast = Assign(self.fresh("t", type_), Op(f"cast.{type_}", (number,)), stmt.span)
+                    sides[side] = Name(cast.target)
+                    yield cast
+            inside = self.fresh("t", type_)
+            yield Assign(inside, Op("ifelse", (Name(test), *sides)), stmt.span)
+            yield from self.raised(stmt, Op("*", (root.args[0], Name(inside))), power // 2)
 
     def raised(self, stmt: Assign, base: Expr, power: int) -> Iterator[Stmt]:
         """A statement that assigns a power instead."""
@@ -272,17 +350,25 @@ class _Squares:
 def _is_root(stmt: Stmt) -> bool:
     """Whether a statement computes a length or a root."""
     match stmt:
-        case Assign(value=Op(fn="**" | "np.power", args=(Name(), Const(value=0.5)))):
+        case Assign(value=Op(fn=fn, args=(Name(), Const(value=0.5)))) if fn in _POWERS:
             return True
         case Assign(value=Op(fn=fn)):
             return fn in _LENGTHS | _ROOTS | _CUBE_ROOTS
     return False
 
 
+def _is_known(value: Expr) -> TypeGuard[Op]:
+    return isinstance(value, Op) and value.fn == "known"
+
+
+def _is_product(stmt: Stmt) -> bool:
+    return _power(stmt) is not None or isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "*"
+
+
 def _power(stmt: Stmt) -> tuple[str, int] | None:
     """The name of which a statement computes a whole power, and which: 2, 3 or more."""
     match stmt:
-        case Assign(value=Op(fn="**" | "np.power", args=(Name(id=name), Const(value=int() | float() as number)))):
+        case Assign(value=Op(fn=fn, args=(Name(id=name), Const(value=int() | float() as number)))) if fn in _POWERS:
             return (name, int(number)) if number in range(2, 33) else None
         case Assign(value=Op(fn="np.square", args=(Name(id=name),))):
             return name, 2

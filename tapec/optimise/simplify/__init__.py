@@ -22,4 +22,5 @@
 | `unset_names.py` | give a first value to names that are copied or returned where they may be unset |
 | `value_numbering.py` | give every value one name: copies and constants are propagated, repeated work is found |
 | `variable_names.py` | coalesce the values of one variable, and choose the names that are printed |
+| `widening_casts.py` | numbers of single precision that become double, by a name that says so |
 """

@@ -187,7 +187,8 @@ def _constant(op: Op) -> Const | None:
         return Const(bool(_COMPARISONS[op.fn](*values)))
     if kinds == {int} and op.fn in _FOLDS:
         result = _FOLDS[op.fn](*values)
-        return Const(result) if abs(result) <= _LARGEST_INT else None
+        # machines drop what is beyond 64 bits; Python would not, where it works out a literal
+        return Const((result + 2**63) % 2**64 - 2**63)
     if kinds == {float} and op.fn == "neg":
         return Const(-values[0])  # type: ignore[operator]
     if kinds == {float} and op.fn in ("+", "-", "*"):

@@ -19,6 +19,7 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, SourceUnavailable, Span
+from tapec.frontend.source.comprehension_names import with_own_names
 from tapec.frontend.source.function_source import FunctionSource, file_of_module, is_edited, parse_lines
 from tapec.frontend.source.pickled_functions import NOWHERE
 from tapec.frontend.statements.assignments import bind
@@ -186,7 +187,8 @@ def _call(tree: ast.Module, where: Any, code: types.CodeType, lines: tuple[str, 
         stmt, method = parents[node], node.func.attr
         if isinstance(stmt, ast.Expr | ast.Assign) and method in ("__enter__", "enter_context"):
             by_hand = method == "__enter__"
-            rest = tuple(gast.ast_to_gast(one) for one in _following(stmt, parents, by_hand))
+            outer = {*code.co_cellvars, *code.co_freevars}
+            rest = tuple(with_own_names(gast.ast_to_gast(one), outer) for one in _following(stmt, parents, by_hand))
             return Place(_source(stmt, code, lines), -1, rest, by_hand)
     raise LoweringError(
         "this tape was not entered by a statement whose source is known",
@@ -231,7 +233,8 @@ def span(node: Any) -> tuple[Any, ...]:
 
 
 def _source(node: ast.stmt, code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource:
-    return FunctionSource(gast.ast_to_gast(node), code.co_filename, lines, code.co_qualname)
+    made = with_own_names(gast.ast_to_gast(node), {*code.co_cellvars, *code.co_freevars})
+    return FunctionSource(made, code.co_filename, lines, code.co_qualname)
 
 
 class _Ends(ast.NodeTransformer):

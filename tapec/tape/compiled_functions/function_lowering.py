@@ -13,6 +13,7 @@ from tapec.backend.callee_text import callees_text
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedFunction, UnsupportedSyntax
+from tapec.frontend.arrays.copies_of_views import refuse_shared
 from tapec.frontend.calls.inlining import call_function
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
@@ -141,6 +142,7 @@ def _attempt(
     text, changes = outcome.text(result), effects(outcome)
     assigned = _assigned(ev, live)
     block: Block = (*freeze(ev.root), Return((*outcome.atoms, *assigned.values())))
+    block = refuse_shared(ev, tuple(ev.fixed), block)
     leaves = tuple(live.leaves)
     name = f.__name__ if f.__name__.isidentifier() else "function"
     core = Function(name, tuple(leaf.name for leaf in leaves), block, ev.types)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapec.errors import LoweringError, UnsupportedFunction
+from tapec.errors import LoweringError
 from tapec.frontend.evaluator.values import Instance, Items, Lst, Static, Sym, Tup, Value, describe, number
 from tapec.frontend.structures.dicts import new_dict
+from tapec.frontend.structures.made_objects import dataclass_values
 from tapec.tape.objects.class_lookup import UNDEFINED, class_of, static_lookup
 
 if TYPE_CHECKING:
@@ -22,22 +23,8 @@ def dataclass_init(
 ) -> None:
     """What the generated `__init__` does."""
     ev, cls = objects.ev, made.cls
-    fields = [field for field in dataclasses.fields(cls) if field.init]
-    given = dict(zip([field.name for field in fields if not field.kw_only], args, strict=False)) | kwargs
-    if len(given) != len(args) + len(kwargs) or not given.keys() <= {field.name for field in fields}:
-        ev.fail(UnsupportedFunction, f"wrong arguments for `{cls.__name__}`", node)
-    for field in dataclasses.fields(cls):
-        if field.name in given:
-            value = given[field.name]
-        elif field.default_factory is not dataclasses.MISSING:
-            value = ev.call_object(field.default_factory, [], {}, node)
-        elif field.default is not dataclasses.MISSING:
-            value = ev.wrap(field.default, node, ("attribute", cls, field.name))
-        elif not field.init:
-            continue
-        else:
-            ev.fail(UnsupportedFunction, f"`{cls.__name__}` needs a value for `{field.name}`", node)
-        objects.put(made, field.name, ev.materialise(value), node)
+    for name, value in dataclass_values(ev, cls, args, kwargs, node).items():
+        objects.put(made, name, value, node)
     if static_lookup(cls, "__post_init__") is not UNDEFINED:
         ev.apply(objects.of_instance(made, "__post_init__", node), [], {}, node)
 

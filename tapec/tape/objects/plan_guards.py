@@ -21,6 +21,7 @@ from numba.np.ufunc.dufunc import DUFunc
 from tapec.frontend.calls.cached_functions import is_cached
 from tapec.frontend.expressions.attributes import Flags
 from tapec.frontend.source.function_source import undecorated
+from tapec.frontend.structures.argument_objects import binds_as_functions
 from tapec.syntax.types import Array, Type
 from tapec.tape.objects.class_lookup import static_lookup
 from tapec.tape.objects.snapshots import snapshot
@@ -264,7 +265,7 @@ class PlanGuards:
             wrapped = undecorated(obj)
             if wrapped is not None and wrapped is not obj:
                 self._inner(slot, wrapped)
-        elif isinstance(obj, types.MethodType) and isinstance(obj.__func__, types.FunctionType):
+        elif isinstance(obj, types.MethodType) and binds_as_functions(obj.__func__):
             self.guard(slot, f"type({{v}}) is {self.constant(type(obj))}")
             function = self._new(obj.__func__, f"v{slot}.__func__")
             self.structure(function, obj.__func__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UsageError
+from tapec.frontend.evaluator.class_methods import OPERATORS
 from tapec.frontend.evaluator.values import Instance, Static, Value
 from tapec.tape.objects.class_lookup import class_of, custom
 from tapec.tape.objects.dataclass_objects import equal
@@ -13,43 +14,20 @@ from tapec.tape.objects.variable_versions import VariablePair, VariableSym
 if TYPE_CHECKING:
     from tapec.tape.objects.user_objects import Objects
 
-_REFLECTED = {
-    "+": ("__add__", "__radd__"),
-    "-": ("__sub__", "__rsub__"),
-    "*": ("__mul__", "__rmul__"),
-    "/": ("__truediv__", "__rtruediv__"),
-    "//": ("__floordiv__", "__rfloordiv__"),
-    "%": ("__mod__", "__rmod__"),
-    "**": ("__pow__", "__rpow__"),
-    "@": ("__matmul__", "__rmatmul__"),
-    "&": ("__and__", "__rand__"),
-    "|": ("__or__", "__ror__"),
-    "^": ("__xor__", "__rxor__"),
-    "<<": ("__lshift__", "__rlshift__"),
-    ">>": ("__rshift__", "__rrshift__"),
-    "<": ("__lt__", "__gt__"),
-    "<=": ("__le__", "__ge__"),
-    ">": ("__gt__", "__lt__"),
-    ">=": ("__ge__", "__le__"),
-    "==": ("__eq__", "__eq__"),
-    "!=": ("__ne__", "__ne__"),
-}
-
-
 def operator(objects: Objects, name: str, args: list[Value], node: Any) -> Value | None:
     """What an operator, or a method such as `__len__`, gives; None if no class defines it.
 
     name  the operator's sign, or the method's name; `+=` for an assignment in place
     """
-    in_place = name.endswith("=") and name not in _REFLECTED
+    in_place = name.endswith("=") and name not in OPERATORS
     if in_place and isinstance(args[0], VariableSym | VariablePair):
         message, hint = "a variable is changed in place", "use assign, assign_add or assign_sub"
         objects.ev.fails(TypeError, message, node, hint, UsageError)
     if not any(isinstance(arg, Static | Instance) for arg in args):
         return None
     if in_place:
-        return _method(objects, f"__i{_REFLECTED[name[:-1]][0][2:]}", args, node)
-    for method, one in zip(_REFLECTED.get(name, (name,)), (args, args[::-1]), strict=False):
+        return _method(objects, f"__i{OPERATORS[name[:-1]][0][2:]}", args, node)
+    for method, one in zip(OPERATORS.get(name, (name,)), (args, args[::-1]), strict=False):
         found = _method(objects, method, one, node)
         if found is not None:
             return found

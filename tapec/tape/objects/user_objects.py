@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tapec.errors import LoweringError
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import Instance, Items, Lst, Static, Value, describe
+from tapec.frontend.structures.argument_objects import binds_as_functions
 from tapec.frontend.structures.captured_values import Held
 from tapec.frontend.structures.dicts import cell_value
 from tapec.tape.objects.class_lookup import UNDEFINED, class_of, custom, static_lookup
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tapec.tape.objects.live_objects import LiveObjects
 
 PLAIN_DESCRIPTORS = (
-    types.FunctionType,
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
     types.BuiltinMethodType,
@@ -88,7 +88,8 @@ class Objects:
         described = self._described(type(obj), name, found, Static(obj), name in held, node)
         if described is not None:
             return described
-        if name in held or isinstance(found, PLAIN_DESCRIPTORS) or isinstance(obj, enum.Enum):
+        plain = isinstance(found, PLAIN_DESCRIPTORS) or binds_as_functions(found)
+        if name in held or plain or isinstance(obj, enum.Enum):
             return None
         if found is UNDEFINED and custom(type(obj), "__getattr__") is not None:
             self.live.guards.lacks(obj, name)
@@ -214,7 +215,7 @@ class Objects:
 
     def bound(self, cls: type, found: Any, name: str, owner: Value, node: Any) -> Value:
         """What a class attribute gives when it is read through an object."""
-        if isinstance(found, types.FunctionType):
+        if binds_as_functions(found):
             self.ev.wrap(found, node, ("attribute", cls, name))
             return Static(BoundTo(found, owner))
         if isinstance(found, staticmethod):
@@ -229,6 +230,8 @@ class Objects:
     def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """`cls(...)` of a class with source; None for other classes."""
         ev = self.ev
+        if cls is types.SimpleNamespace and not args:
+            return self._namespace(kwargs, node)
         initialise = static_lookup(cls, "__init__")
         ordinary = type(cls) in (type, abc.ABCMeta) and static_lookup(cls, "__new__") is object.__dict__["__new__"]
         if not ordinary or issubclass(cls, BaseException) or not cls.__flags__ & (1 << 9):
@@ -244,4 +247,10 @@ class Objects:
             ev.call_object(initialise, [made, *args], kwargs, node)
         elif initialise is not object.__init__ or args or kwargs:
             return None
+        return made
+
+    def _namespace(self, attributes: dict[str, Value], node: Any) -> Value:
+        made = Instance(types.SimpleNamespace, {}, self.ev.block)
+        for name, value in attributes.items():
+            self.store(made, name, self.ev.materialise(value), node)
         return made

@@ -87,14 +87,13 @@ class Decisions:
         self.made.append((self.done, sym.atom, value))
         return value
 
-    def python_number(self, sym: Sym) -> Any:
+    def number(self, sym: Sym) -> Any:
         if not isinstance(sym.type, Scalar):
             return None
         if not isinstance(sym.atom, Name):
             return sym.constant
         self._run()
-        value = self._value(sym.atom.id)
-        return value if type(value) in (bool, int, float) else None
+        return self._value(sym.atom.id)
 
     def attempt(self, handler: Callable[[Evaluator, Any], None], stmt: Any) -> None:
         """Lower a statement inside `try`, and run it: what it raises is raised while the block is lowered."""

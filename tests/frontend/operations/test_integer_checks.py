@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.errors import TypeMismatch
+from tapec.errors import TypeMismatch, UnsupportedType
 from tests.oracles import interpreted
 
 U = np.arange(5.0)
@@ -136,3 +136,85 @@ def ring(u):
     for i in range(n):
         total += u[i] * u[(i + 1) % n]
     return total
+
+
+def largest(x):
+    return x * (2**63 - 1) + ((1 << 62) - 1) * x
+
+
+def test_literals_of_which_only_parts_are_beyond_64_bits():
+    with interpreted():
+        assert tapec.grad(largest)(1.0) == largest(1.0)
+
+
+def doubled(x):
+    k = 2**62
+    return x * (k * 4)
+
+
+def shifted_out(x):
+    k = 1
+    return x * (k << 70)
+
+
+def raised_out(x):
+    return x * 3**50
+
+
+def added(x):
+    k = 2**62
+    return x * (k + 2**62)
+
+
+@pytest.mark.parametrize("f", [doubled, shifted_out, raised_out, added])
+def test_integers_beyond_64_bits_are_refused_at_their_line(f):
+    with pytest.raises(UnsupportedType, match="an integer beyond 64 bits") as error:
+        tapec.grad(f)(1.0)
+    assert error.value.span.function == f.__name__
+
+
+@pytest.mark.compiled
+def test_elements_of_arrays_that_are_known_wrap_around_as_in_numpy():
+    def f(x):
+        return x * (np.array([2**62, 3]) * 4)[0] + x * (np.array([2**62]) * 2)[0]
+
+    assert tapec.grad(f)(1.5) == -(2.0**63)
+
+
+def _by_counter(x, n):
+    total = 0.0
+    for k in range(1, n):
+        total += x * k**-2
+    return total
+
+
+def _by_extent(x):
+    return np.sum(x) * len(x) ** -1 * x.shape[0] ** -2
+
+
+def test_a_negative_power_of_what_is_pythons_is_a_float():
+    with interpreted():
+        assert tapec.value_and_grad(_by_counter)(2.0, 50) == pytest.approx((_by_counter(2.0, 50), _by_counter(1.0, 50)))
+        assert tapec.value_and_grad(_by_extent)(U)[1] == pytest.approx(np.full(5, 0.008))
+        assert tapec.function(_by_extent)(U) == pytest.approx(_by_extent(U))
+        with pytest.raises(ZeroDivisionError):
+            tapec.grad(_by_extent)(U[:0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, a: np.sum(x * 2**-a),
+        lambda x, a: np.sum(x * np.power(a, a[::-1] - 2)),
+        lambda x, a: np.sum(x * a ** a[0]),
+    ],
+)
+def test_arrays_of_integers_have_no_negative_powers(f):
+    a = np.arange(-2, 3)
+    with interpreted():
+        for of in (tapec.grad(f), tapec.function(f)):
+            with pytest.raises(ValueError, match="Integers to negative integer powers"):
+                of(U, a)
+        assert tapec.value_and_grad(lambda x, a: np.sum(x * 2**a))(U, a + 2)[1].tolist() == [1.0, 2.0, 4.0, 8.0, 16.0]
+        with pytest.raises(TypeMismatch):
+            tapec.grad(lambda x, a: np.sum(x * a**-1))(U, a)

@@ -617,24 +617,6 @@ def f(x): return apply(k, x) * x
         "njit(types.float64(types.FunctionType(types.int64(types.float64)), types.float64))",
         "FunctionType",
     ),
-    "a generalised function": (
-        """
-@guvectorize(["f8[:],f8[:]"], "(n)->()")
-def k(a, out): out[0] = a.sum()
-def f(x): return k(np.ones(3) * x)
-""",
-        "k(np.ones(3) * x)",
-        "guvectorize",
-    ),
-    "a stencil": (
-        """
-@numba.stencil
-def k(a): return a[-1] + a[1]
-def f(x): return k(np.ones(3) * x).sum()
-""",
-        "k(np.ones(3) * x)",
-        "stencil",
-    ),
     "a decorator inside that Numba does not take": (
         """
 def f(x):

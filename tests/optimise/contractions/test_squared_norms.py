@@ -111,7 +111,8 @@ def test_the_square_of_a_root_is_nan_where_the_root_is():
         def f(x):
             r = np.sqrt(x)
             c = x >= 0
-            s = x if c else r
+            t = 1.0 if c else np.nan
+            s = x * t
             return s
         """,
     )
@@ -183,3 +184,31 @@ def test_the_gradient_at_the_origin_is_zero():
     gradient = tapec.grad(lambda x, y: np.hypot(x, y) ** 2, (0, 1))
     assert gradient(0.0, 0.0) == (0.0, 0.0)
     assert gradient(3.0, -4.0) == (6.0, -8.0)
+
+
+def test_among_other_factors_a_root_has_the_derivative_of_its_square():
+    check(
+        square_norms,
+        before="""
+        def f(x, w, b):
+            r = np.hypot(x, b)
+            t = w * r
+            u = r / b
+            s = t * u
+            return s
+        """,
+        after="""
+        def f(x, w, b):
+            r = np.hypot(x, b)
+            t = w * r
+            u = r / b
+            t_2 = x * x
+            t_3 = b * b
+            t_1 = t_2 + t_3
+            t_4 = t_1 * w
+            t_5 = t_4 / b
+            t_6 = t * u
+            s = t_6
+            return s
+        """,
+    )

@@ -96,12 +96,12 @@ def test_what_an_operation_becomes_is_the_same_for_every_number(name):
     assert changed > 10
 
 
-def test_constants_are_folded_only_within_the_range_of_machine_numbers():
+def test_constants_are_folded_as_machines_compute_them():
     most = 2**63 - 1
     for sign, one, other in itertools.product(("+", "-", "*"), (most, -most, 2, 0), (most, 3, -2)):
         folded = fold(Op(sign, (Const(one), Const(other))), Known())
-        exact = PYTHON[sign](one, other)
-        assert folded == (Const(exact) if abs(exact) <= most else Op(sign, (Const(one), Const(other))))
+        with np.errstate(over="ignore"):
+            assert folded == Const(int(PYTHON[sign](np.int64(one), np.int64(other))))
     assert fold(Op("*", (Const(1e308), Const(10.0))), Known()) == Op("*", (Const(1e308), Const(10.0)))
 
 

@@ -22,6 +22,8 @@ RAISE = {
     "overflow": lambda: 10.0**400,
     "of math": lambda: math.exp(-minus * 1e5),
     "domain": lambda: math.log(zero),
+    "of math, of a number of NumPy": lambda: math.sqrt(of_numpy - 1.0),
+    "of math, of a variable": lambda: math.acos(variable),
     "computed": lambda: 1.5 / (zero * 2),
     "converted": lambda: 1.5 / (float(variable) - 2.0),
 }

@@ -10,7 +10,7 @@ import pytest
 
 import tapec
 from tapec import GradientTape, Variable, function
-from tapec.errors import UsageError
+from tapec.errors import UnsupportedSyntax, UsageError
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -192,3 +192,17 @@ def test_no_error_of_numba_leaves(value):
             y = x * x if np.ndim(value) < 0 else x * (value if value.dtype.kind != "U" else 1.0)
             z = y if value.dtype.kind != "U" else x * len(value[0])
         tape.gradient(z, x)
+
+
+def shared_with_a_copy(a, b):
+    product = a * b
+    flat = product.ravel()
+    flat[0] = 2.0
+    return np.sum(product * product)
+
+
+def test_memory_that_numpy_shares_and_a_compiled_function_copies_is_refused():
+    a = np.ones((2, 2))
+    assert function(shared_with_a_copy)(a, a) == shared_with_a_copy(a, a) == 7.0
+    with pytest.raises(UnsupportedSyntax, match="share memory in NumPy"):
+        function(shared_with_a_copy)(a.T, a)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+import types
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -494,3 +495,17 @@ def test_a_transposed_vector_is_another_value():
     np.testing.assert_array_equal(tape.gradient(y, h), 2.0 * h)
     # what only `a` is used for
     np.testing.assert_array_equal(tape.gradient(y, a), h)
+
+
+def test_namespaces_are_objects_that_a_block_makes():
+    w = Variable([2.0, 3.0])
+    for _ in range(2):
+        with GradientTape() as tape:
+            made = types.SimpleNamespace(w=w, inner=types.SimpleNamespace(scale=2.0))
+            made.twice = made.w * made.inner.scale
+            for _ in range(2):
+                made.inner.scale = made.inner.scale * made.w[0]
+            y = np.sum(made.twice) * made.inner.scale
+            missing = hasattr(made, "scale")
+        assert tape.gradient(y, w).tolist() == [96.0, 16.0]
+        assert not missing and made.inner.scale == 8.0 and made.twice.tolist() == [4.0, 6.0]
