@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from tapec.callables import CustomFunction, P, R, TapeFunction
 from tapec.errors import UsageError
@@ -12,13 +12,21 @@ from tapec.options import Keywords, Options, chosen, no_aux, no_limit
 
 
 @overload
-def function(f: Callable[P, R], **options: Unpack[Keywords]) -> TapeFunction[P, R]: ...
+def function(
+    f: Callable[P, R], *, jit: Literal[True] | None = None, **options: Unpack[Keywords]
+) -> TapeFunction[P, R]: ...
 @overload
-def function(f: None = None, **options: Unpack[Keywords]) -> Callable[[Callable[P, R]], TapeFunction[P, R]]: ...
-def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -> Any:
+def function(
+    f: None = None, *, jit: Literal[True] | None = None, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, R]], TapeFunction[P, R]]: ...
+def function(
+    f: Callable[..., Any] | None = None, *, jit: Literal[True] | None = None, **options: Unpack[Keywords]
+) -> Any:
     """Compile a function whose body may hold tapes.
 
     f        a Python function, lambda or Numba dispatcher; without one, a decorator is returned
+    jit      True to compile at the first call; by default a long function runs as Python over whole arrays until
+             compilation pays, and so does a call that leaves other objects than it finds
     options  as for `tapec.grad`, but for memory
     returns  a function of the same arguments
     raises   UsageError for what is no function with Python source, or for other options;
@@ -38,15 +46,17 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
     >>> slope(2.0)
     12.0
     """
+    if jit not in (None, True):
+        raise UsageError(f"jit must be True or None, not {jit!r}", hint="the function as it is runs as Python")
     wanted = no_aux(no_limit(chosen(options), "tapec.function"), "tapec.function") if options else None
-    return _compiled(f, wanted) if f is not None else lambda given: _compiled(given, wanted)
+    return _compiled(f, wanted, jit) if f is not None else lambda given: _compiled(given, wanted, jit)
 
 
-def _compiled(f: Callable[..., Any], options: Options | None) -> Any:
+def _compiled(f: Callable[..., Any], options: Options | None, jit: Literal[True] | None) -> Any:
     load("tapec.tape.compiled_functions.compiled_function")
     from tapec.tape.compiled_functions.compiled_function import compiled_function
 
-    return compiled_function(f, options)
+    return compiled_function(f, options, jit)
 
 
 def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> CustomFunction[P, R]:

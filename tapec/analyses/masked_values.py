@@ -27,12 +27,18 @@ def masked_values(function: Function, results: Iterable[str] = ()) -> frozenset[
     uses.of_block(function.body, ())
     for name in (*function.params, *results):
         uses.use(name, None, ())
-    found = {name for name in uses.branches if None not in uses.made_of.get(name, ())}
-    before = -1
-    while len(found) != before:
-        before = len(found)
-        found = {name for name in found if uses.made_of.get(name, set()) <= found}
-    return frozenset(found)
+    makers: dict[str | None, list[str]] = {}
+    for name, made in uses.made_of.items():
+        for result in made:
+            makers.setdefault(result, []).append(name)
+    # what makes a number that may not be left out may not be, either
+    never, new = set[str](), [*makers.get(None, ()), *(name for name in uses.made_of if name not in uses.branches)]
+    while new:
+        name = new.pop()
+        if name not in never:
+            never.add(name)
+            new += makers.get(name, ())
+    return frozenset(uses.branches.keys() - never)
 
 
 class _Uses:

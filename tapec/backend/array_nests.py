@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tapec.analyses.array_axes import REDUCTIONS, IndexSum
@@ -71,10 +71,10 @@ class ArrayNests(ArrayValues):
         self.taken.add(name)
         return name
 
-    def read_outside(self, loop: For) -> set[str]:
-        """The names that are read outside a loop."""
+    def read_outside(self, loop: For, names: Iterable[str]) -> set[str]:
+        """Those of some names that are read outside a loop."""
         inside = Counter(reads_of(loop.body))
-        return {name for name, count in self.axes.reads.items() if count > inside[name]}
+        return {name for name in names if self.axes.reads[name] > inside[name]}
 
     # loops of a nest
 
@@ -166,8 +166,8 @@ class ArrayNests(ArrayValues):
             raise NoWholeArrays
         inside = Counter(stmt.target for stmt in walk(loop.body) if isinstance(stmt, Assign))
         carried = [name for name, count in inside.items() if count < len(self.axes.definitions[name])]
-        outside = self.read_outside(loop)
-        if any(name in outside and name not in carried for name in inside) or any(
+        outside = self.read_outside(loop, inside)
+        if any(name not in carried for name in outside) or any(
             name in nest.renamed for name in inside
         ):
             raise NoWholeArrays

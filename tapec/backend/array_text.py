@@ -96,7 +96,8 @@ class _Writer(ArrayNests):
 
     def forget(self, loop: For) -> None:
         """Let go of arrays that only the nest reads."""
-        outside = self.read_outside(loop)
-        inner = [name for name in dict.fromkeys(self.nest.made) if name not in outside]
+        made = dict.fromkeys(self.nest.made)
+        outside = self.read_outside(loop, made)
+        inner = [name for name in made if name not in outside]
         if inner:
             self.line(f"del {', '.join(inner)}")

@@ -10,7 +10,7 @@ import numpy as np
 from tapec import GradientTape, Variable, constant, function
 from tapec.backend import jit
 from tapec.errors import TapecError
-from tapec.tape.compiled_functions import compiled_function
+from tapec.tape.compiled_functions import function_lowering
 from tests.tape import oracle_tape as oracle
 from tests.tape.random_objects import (
     LAYOUTS,
@@ -192,4 +192,4 @@ def interpreted() -> None:
 
         return run
 
-    compiled_function.compile_function = load
+    function_lowering.compile_function = load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tapec.tape.compiled_functions import compiled_function
+from tapec.tape.compiled_functions import function_lowering
 from tests.sampling import sampled
 from tests.tape.random_functions import interpreted
 from tests.tape.random_states import BETWEEN, ENDS, LOOPS, MODES, WAYS, compare
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("mostly_plainly")
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch):
     """Generated source runs as Python: what is tested is its meaning."""
-    monkeypatch.setattr(compiled_function, "compile_function", compiled_function.compile_function)
+    monkeypatch.setattr(function_lowering, "compile_function", function_lowering.compile_function)
     interpreted()
 
 

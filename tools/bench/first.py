@@ -356,7 +356,9 @@ def measured(name: str) -> dict[str, float | None]:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "program.py"
         program.write_text(HEAD + CASES[name] + TAIL)
-        environment = {**os.environ, "TAPEC_CACHE_DIR": folder, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        # as an installed package has them: modules that are compiled already
+        environment = {**os.environ, "TAPEC_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": ""}
+        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(
             [sys.executable, str(program)], env=environment, capture_output=True, text=True, check=True
         )

@@ -70,3 +70,8 @@ def freeze(block: Iterable[Any]) -> Block:
         else:
             out.append(item)
     return tuple(out)
+
+
+def length_of(block: Iterable[Any]) -> int:
+    """How many statements a block under construction has, those inside others not counted."""
+    return sum(length_of(item) if isinstance(item, list) else 1 for item in block)

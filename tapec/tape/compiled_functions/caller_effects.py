@@ -10,7 +10,7 @@ import types
 from collections import deque
 from typing import Any
 
-from tapec.frontend.evaluator.values import Items, Lst, Value
+from tapec.frontend.evaluator.values import Items, Lst, Static, Sym, Value
 from tapec.frontend.structures import dicts
 from tapec.tape.compiled_functions.compiled_call import Outcome
 from tapec.tape.objects.random_state import take_state
@@ -38,6 +38,32 @@ def effects(outcome: Outcome) -> list[str]:
         holder = _holder(outcome, generator, place)
         lines.append(f"take_state({holder}, {outcome.through(copied, copied_place)})")
     return lines
+
+
+def changes_structure(outcome: Outcome) -> bool:
+    """Whether a call leaves other objects than it finds, so that the next one may be another program."""
+    live, ev = outcome.live, outcome.ev
+    for obj, _, made in live.lists:
+        now = ev.heap[made]
+        if isinstance(now, Items) and len(now.values) != len(obj):
+            return True
+    if any(set(dicts.keys_of(ev, changed)) != set(live.contents[changed]) for changed in live.dicts):
+        return True
+    held = [(vars(obj) if hasattr(obj, "__dict__") else {}, cells) for obj, cells in live.objects.written.values()]
+    for obj, _, cells in live.outer.values():
+        held.append(({"cell_contents": obj.cell_contents} if isinstance(obj, types.CellType) else obj, cells))
+    return any(_is_other(outcome, before.get(name), cell) for before, cells in held for name, cell in cells.items())
+
+
+def _is_other(outcome: Outcome, before: Any, cell: Lst) -> bool:
+    """Whether what an attribute is set to is no number or array in the place of another one."""
+    contents = outcome.ev.heap.get(cell)
+    if not isinstance(contents, Items):
+        return False
+    (now,) = contents.values
+    if isinstance(now, Static):
+        return now.obj is not before
+    return before is None or (outcome.live.pin and isinstance(now, Sym) and now.constant != before)
 
 
 def _holder(outcome: Outcome, obj: Any, slot: int | None) -> str:

@@ -16,7 +16,7 @@ from tapec.errors import LoweringError, TapecError
 from tapec.frontend.arrays.copies_of_views import refuse_shared
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
-from tapec.frontend.evaluator.unfinished_blocks import freeze
+from tapec.frontend.evaluator.unfinished_blocks import freeze, length_of
 from tapec.frontend.evaluator.values import (
     NONE,
     Complex,
@@ -231,7 +231,7 @@ def _attempt(
     block = refuse_shared(ev, tuple(ev.fixed), block)
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.made if c.function is not None)
-    warn_of_iterations(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
+    warn_of_iterations(ev.iterations, "the tape's block", frame.f_code.co_filename, place.node.lineno)
     options = tape.options.with_checks(ev.boundscheck)
     plan = TapePlan(
         enter,
@@ -292,7 +292,7 @@ def mark_here(ev: Evaluator, live: LiveObjects, region: TapeRegion, names: froze
     env = ev.frames[0].env
     return Mark(
         range(0),
-        len(freeze(ev.root)),
+        length_of(ev.root),
         {name: numbers_of(live, env[name]) for name in sorted(names | live.rebound) if name in env},
         {made: numbers_of(live, contents) for made, contents in ev.heap.items()},
         live.outcome(lambda value: numbers_of(live, value)),

@@ -215,11 +215,11 @@ def _run(block: Block, inputs: tuple[str, ...], outputs: tuple[str, ...], values
     return results if len(outputs) != 1 else (results,)
 
 
-def warn_of_iterations(ev: Evaluator, what: str, file: str, line: int) -> None:
+def warn_of_iterations(iterations: int, what: str, file: str, line: int) -> None:
     """Say so where loops are unrolled over so many iterations that the user has to wait for it."""
-    if ev.iterations > _MANY:
+    if iterations > _MANY:
         warnings.warn_explicit(
-            f"{what} is read iteration by iteration, {ev.iterations} of them, which takes long: it appends, watches"
+            f"{what} is read iteration by iteration, {iterations} of them, which takes long: it appends, watches"
             " or changes objects in a loop, or leaves by an exception; move that out of the loop",
             RuntimeWarning,
             file,

@@ -168,17 +168,17 @@ class CompiledDerivative:
         run = self.over_arrays
         if arrays.steps and jit is not False:
             run = partial(run, **{arrays.steps: arrays.length * STEPS_PER_STATEMENT})
-        return _as_numba(run, arguments)
+        return called_as_numba(run, arguments)
 
     def interpreted(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python, number by number."""
         if self.python is None:
             printed = self.printed
             self.python = taking_inputs(printed.derivative, as_python(printed.program))
-        return _as_numba(self.python, arguments)
+        return called_as_numba(self.python, arguments)
 
 
-def _as_numba(run: Any, arguments: Sequence[Any]) -> Any:
+def called_as_numba(run: Any, arguments: Sequence[Any]) -> Any:
     """What a function of Python's returns for numbers that behave as Numba's do."""
     with np.errstate(all="ignore"):
         return run(*[np.float64(a) if type(a) is float else a for a in arguments])

@@ -78,7 +78,8 @@ _WAYS = (lambda step: step, functools.partial(tapec.function, opt_level=0))
 )
 def test_nothing_is_lowered_twice(name, wrap, monkeypatch):
     made = []
-    for module, label in ((block_lowering, "lower_block"), (compiled_function, "_lower"), (gradients, "compiled")):
+    places = (block_lowering, "lower_block"), (compiled_function, "lowered_call"), (gradients, "compiled")
+    for module, label in places:
         work = getattr(module, label)
         monkeypatch.setattr(module, label, lambda *args, work=work, **kw: made.append(work) or work(*args, **kw))
     with interpreted():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.tape.compiled_functions import compiled_function
+from tapec.tape.compiled_functions import function_lowering
 from tapec.transforms import rerolled_loops
 from tests.sampling import sampled
 
@@ -288,7 +288,7 @@ def test_programs_do_what_they_do_written_out(body):
         made.append(found)
         return found
 
-    with mock.patch.object(compiled_function, "rerolled_wholly", noted):
+    with mock.patch.object(function_lowering, "rerolled_wholly", noted):
         found = flat(body(lambda f: tapec.function(f, opt_level=2 if body in FAST else 1)))
     expected = flat(body(lambda f: tapec.function(f, opt_level=0)))
     for one, other in zip(found, expected, strict=True):
