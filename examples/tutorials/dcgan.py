@@ -59,7 +59,7 @@ moments = {}
 
 
 def adam(name, variables, slopes, step):
-    for k, (variable, slope) in enumerate(zip(variables, slopes)):
+    for k, (variable, slope) in enumerate(zip(variables, slopes, strict=True)):
         mean, square = moments.setdefault((name, k), [np.zeros_like(slope), np.zeros_like(slope)])
         mean += 0.5 * (slope - mean)
         square += 0.001 * (slope**2 - square)
@@ -86,8 +86,8 @@ print(f"the first step took {times[0]:.1f} s, later ones {1e3 * np.median(times)
 assert distance < 0.3
 
 figure, axes = plt.subplots(2, 8, figsize=(6, 1.6), layout="constrained")
-for row, pictures in zip(axes, (images, drawn)):
-    for place, picture in zip(row, pictures):
+for row, pictures in zip(axes, (images[:8], drawn[:8]), strict=True):
+    for place, picture in zip(row, pictures, strict=True):
         place.imshow(picture[..., 0], cmap="gray_r", vmin=-1, vmax=1)
         place.set(xticks=[], yticks=[])
 axes[0, 0].set_ylabel("data")

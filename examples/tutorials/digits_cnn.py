@@ -83,7 +83,7 @@ assert right.mean() > 0.93
 figure, (left, *shown) = plt.subplots(1, 9, figsize=(9, 1.6), layout="constrained", width_ratios=[3] + [1] * 8)
 left.semilogy(losses, lw=0.7)
 left.set(xlabel="step", ylabel="loss")
-for axes, kernel in zip(shown, params["first"].numpy().T):
+for axes, kernel in zip(shown, params["first"].numpy().T, strict=True):
     axes.imshow(kernel.reshape(3, 3), cmap="RdBu")
     axes.set(xticks=[], yticks=[])
 figure.savefig("digits_cnn.svg")

@@ -56,7 +56,7 @@ for step in range(1, 201):
         found = features(image)
         of_content = np.mean((found[2] - kept) ** 2)
         of_style = 0.0
-        for x, target in zip(found, wanted):
+        for x, target in zip(found, wanted, strict=True):
             of_style += np.sum((gram(x) - target) ** 2) / np.sum(target**2)
         loss = 2.0 * of_content + of_style
     slope = tape.gradient(loss, image)
@@ -71,7 +71,8 @@ print(f"the first step took {times[0]:.1f} s, later ones {1e3 * np.median(times)
 assert losses[-1] < 0.1 * losses[0]
 
 figure, places = plt.subplots(1, 3, figsize=(7, 2.4), layout="constrained")
-for axes, picture, title in zip(places, (content, style, image.numpy()), ("content", "style", "both")):
-    axes.imshow(picture)
+pictures = {"content": content, "style": style, "both": image.numpy()}
+for axes, title in zip(places, pictures, strict=True):
+    axes.imshow(pictures[title])
     axes.set(title=title, xticks=[], yticks=[])
 figure.savefig("style_transfer.svg")

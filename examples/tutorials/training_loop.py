@@ -42,13 +42,13 @@ def cross_entropy(scores, wanted):
 def step(x, wanted):
     with GradientTape() as tape:
         loss = cross_entropy(logits(x), wanted)
-    for variable, slope in zip(variables, tape.gradient(loss, variables)):
+    for variable, slope in zip(variables, tape.gradient(loss, variables), strict=True):
         variable.assign_sub(0.2 * slope)
     return loss
 
 
 losses, times = [], []
-for epoch in range(40):
+for _ in range(40):
     shuffled = rng.permutation(1500)
     for batch in shuffled.reshape(-1, 50):
         start = time.perf_counter()
@@ -63,7 +63,7 @@ assert right.mean() > 0.93
 figure, (left, *shown) = plt.subplots(1, 7, figsize=(8, 1.8), layout="constrained", width_ratios=[3] + [1] * 6)
 left.semilogy(losses, lw=0.5)
 left.set(xlabel="step", ylabel="loss")
-for axes, image, label in zip(shown, images[test], np.argmax(logits(images[test]), axis=1)):
+for axes, image, label in zip(shown, images[1500:1506], np.argmax(logits(images[1500:1506]), axis=1), strict=True):
     axes.imshow(image.reshape(8, 8), cmap="gray_r")
     axes.set(title=f"{label}", xticks=[], yticks=[])
 figure.savefig("training_loop.svg")

@@ -80,8 +80,8 @@ print(f"the first step took {times[0]:.1f} s, later ones {1e3 * np.median(times)
 assert difference < 0.4 * losses[0]
 
 figure, axes = plt.subplots(3, 8, figsize=(6, 2.4), layout="constrained")
-for row, pictures in zip(axes, (outlines[550:], drawn, images[550:])):
-    for place, picture in zip(row, pictures):
+for row, pictures in zip(axes, (outlines[550:558], drawn[:8], images[550:558]), strict=True):
+    for place, picture in zip(row, pictures, strict=True):
         place.imshow(picture[..., 0], cmap="gray_r", vmin=0, vmax=1)
         place.set(xticks=[], yticks=[])
 figure.savefig("unet.svg")
