@@ -83,11 +83,12 @@ def test_every_module_that_the_page_of_the_pipeline_names_is_there():
     assert {name for name in named if not any(file.endswith(f"/{name}") for file in files)} == set()
 
 
-def test_scripts_of_the_gallery_are_short_and_say_what_they_do():
-    found = gallery.scripts()
+@pytest.mark.parametrize(("name", "lines"), [("gallery", 60), ("tutorials", 100)])
+def test_scripts_are_short_and_say_what_they_do(name: str, lines: int):
+    found = gallery.scripts(name)
     assert len(found) >= 6
     for script in found:
-        assert len(script.file.read_text(encoding="utf-8").splitlines()) < 60, script.file
+        assert len(script.file.read_text(encoding="utf-8").splitlines()) < lines, script.file
         assert re.fullmatch(r"[A-Z]\w+: .+", script.title) and script.about
         assert "check_grads" in script.code or "assert" in script.code
         assert f'"{script.file.stem}.svg"' in script.code
@@ -112,8 +113,9 @@ def staged(folder: Path) -> Path:
     pages = folder / "pages"
     pages.mkdir()
     site.stage(pages)
-    for script in gallery.scripts():
-        gallery.leave_out(script, pages / "gallery")
+    for name in gallery.FOLDERS:
+        for script in gallery.scripts(name):
+            gallery.leave_out(script, pages / name)
     return pages
 
 

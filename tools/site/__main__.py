@@ -2,8 +2,8 @@
 
     python -m tools.site [-o FOLDER] [--jobs N] [--no-gallery] [--build-only]
 
-The pages of docs/ are copied to a folder; the scripts of examples/gallery are run there and become pages with
-what they print and draw; MkDocs makes static files of all, and takes every broken link for an error.  Needs
+The pages of docs/ are copied to a folder; the scripts of examples/gallery and examples/tutorials run there and become
+pages with what they print and draw; MkDocs makes static files of all, and takes every broken link for an error.  Needs
 `pip install .[docs]`.  The exit code is 1 if an example, a script or a link fails, or if a page that is written
 from the compiler's tables or docstrings is out of date.
 """
@@ -49,21 +49,25 @@ def adapted(text: str) -> str:
     '| `p | q` | a dict |'
     >>> adapted("[orbit](../examples/gallery/orbit.py), [all](../examples/gallery), [C](../../examples/aot_cmake)")
     '[orbit](gallery/orbit.md), [all](gallery/index.md), [C](../examples/aot_cmake.md)'
+    >>> adapted("[the tape](../../docs/tapes.md) of the [U-net](../examples/tutorials/unet.py)")
+    '[the tape](../tapes.md) of the [U-net](tutorials/unet.md)'
     """
 
     def there(found: re.Match[str]) -> str:
         name = found["name"]
-        if name == "gallery":
-            name = "gallery/index"
-        elif not name.startswith("gallery/"):
+        if name in gallery.FOLDERS:
+            name = f"{name}/index"
+        elif name.partition("/")[0] not in gallery.FOLDERS:
             name = f"examples/{name}"
         return f"]({found['up'][3:]}{name}.md)"
 
-    return BAR.sub(lambda code: code[0].replace("\\|", "|"), EXAMPLE.sub(there, text))
+    # a README of examples/ leads to docs/, whose pages are those of the site
+    text = EXAMPLE.sub(there, text.replace("](../../docs/", "](../"))
+    return BAR.sub(lambda code: code[0].replace("\\|", "|"), text)
 
 
 def stage(folder: Path, docs: Path = DOCS) -> None:
-    """Copy the pages and pictures of docs/, and make the gallery's first page and pages of examples."""
+    """Copy the pages and pictures of docs/, and make the first pages of scripts and pages of examples."""
     for file in sorted(docs.rglob("*")):
         there = folder / file.relative_to(docs)
         there.parent.mkdir(parents=True, exist_ok=True)
@@ -72,18 +76,19 @@ def stage(folder: Path, docs: Path = DOCS) -> None:
         elif file.suffix == ".svg":
             shutil.copyfile(file, there)
     shutil.copyfile(CONFIGURATION.with_name("site.css"), folder / "site.css")
-    (folder / "gallery").mkdir()
-    (folder / "gallery" / "index.md").write_text(gallery.first_page(gallery.scripts()), encoding="utf-8")
+    for name in gallery.FOLDERS:
+        (folder / name).mkdir()
+        (folder / name / "index.md").write_text(adapted(gallery.first_page(name)), encoding="utf-8")
     (folder / "examples").mkdir()
     for example in sorted((ROOT / "examples").iterdir()):
-        if example != gallery.GALLERY and (example / "README.md").exists():
+        if example.name not in gallery.FOLDERS and (example / "README.md").exists():
             (folder / "examples" / f"{example.name}.md").write_text(gallery.folder_page(example), encoding="utf-8")
 
 
 def navigation(folder: Path) -> str:
-    """The configuration with the pages that are found: of the gallery, of examples and of design notes."""
+    """The configuration with the pages that are found: of scripts, of examples and of design notes."""
     text = CONFIGURATION.read_text(encoding="utf-8")
-    for name in ("gallery", "examples", "design"):
+    for name in (*gallery.FOLDERS, "examples", "design"):
         found = sorted((folder / name).glob("*.md"))
         # the page that lists the others comes first
         found.sort(key=lambda file: file.name != "index.md")
@@ -110,11 +115,12 @@ def _drawn(script: gallery.Script, folder: Path) -> str:
 
 def checks(folder: Path, with_gallery: bool, build_only: bool) -> Iterator[tuple[str, Callable[[], str]]]:
     """What has to hold before the site is built; each answers with what went wrong."""
-    for script in gallery.scripts():
-        if with_gallery:
-            yield script.file.name, functools.partial(_drawn, script, folder / "gallery")
-        else:
-            gallery.leave_out(script, folder / "gallery")
+    for name in gallery.FOLDERS:
+        for script in gallery.scripts(name):
+            if with_gallery:
+                yield script.file.name, functools.partial(_drawn, script, folder / name)
+            else:
+                gallery.leave_out(script, folder / name)
     if build_only:
         return
     for name in WRITTEN:
@@ -159,7 +165,7 @@ def build(folder: Path, output: Path) -> str:
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("site"), help="Where the files go.")
 @click.option("--jobs", default=2, show_default=True, help="Examples that run at a time.")
-@click.option("--no-gallery", is_flag=True, help="Leave out what the scripts of the gallery print and draw.")
+@click.option("--no-gallery", is_flag=True, help="Leave out what scripts print and draw.")
 @click.option("--build-only", is_flag=True, help="Check links alone, for a look at pages while they are written.")
 def main(output: Path, jobs: int, no_gallery: bool, build_only: bool) -> None:
     """Build the documentation site, and run every Python example of its pages."""

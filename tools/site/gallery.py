@@ -1,4 +1,4 @@
-"""Pages of scripts: those of the gallery with what they print and draw, other examples with their files."""
+"""Pages of scripts: those of gallery and tutorials with what they print and draw, other examples with their files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-GALLERY = ROOT / "examples" / "gallery"
+# folders of scripts that each draw a picture, by their names in the site
+FOLDERS = {name: ROOT / "examples" / name for name in ("gallery", "tutorials")}
 LANGUAGES = {".py": "python", ".toml": "toml", ".c": "c", ".cpp": "cpp", ".f90": "fortran", ".txt": "cmake"}
 
 
 @dataclass(frozen=True)
 class Script:
-    """A script of the gallery.
+    """A script that draws a picture.
 
     title  the first sentence of its docstring, without the full stop
     about  the rest of the docstring
@@ -33,9 +34,9 @@ class ScriptFailed(Exception):
     """A script that ends with an error, or draws nothing."""
 
 
-def scripts(folder: Path = GALLERY) -> list[Script]:
-    """The scripts of the gallery, by name."""
-    return [read(file) for file in sorted(folder.glob("*.py"))]
+def scripts(name: str) -> list[Script]:
+    """The scripts of a folder, by name."""
+    return [read(file) for file in sorted(FOLDERS[name].glob("*.py"))]
 
 
 def read(file: Path) -> Script:
@@ -82,11 +83,11 @@ It prints
 """
 
 
-def first_page(found: list[Script]) -> str:
-    """The README of the gallery, and a picture of each script."""
-    readme = (GALLERY / "README.md").read_text(encoding="utf-8")
+def first_page(name: str) -> str:
+    """The README of a folder, and a picture of each script."""
+    readme = (FOLDERS[name] / "README.md").read_text(encoding="utf-8")
     cards = []
-    for one in found:
+    for one in scripts(name):
         page = f"{one.file.stem}.md"
         cards.append(f"[![{one.title}]({one.file.stem}.svg)]({page})\n[{one.title}]({page})\n")
     return readme + '\n<div class="gallery" markdown>\n\n' + "\n".join(cards) + "\n</div>\n"
