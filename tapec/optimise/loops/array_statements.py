@@ -19,7 +19,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS
 from tapec.analyses.array_axes import IndexSum
 from tapec.optimise import costs
-from tapec.optimise.loops.nest_values import ALL, DTYPES, ArrayNest, NestAxis, NestValue, NestValues, NotWhole
+from tapec.optimise.loops.nest_values import ALL, DTYPES, NestAxis, NestFacts, NestValue, NestValues, NotWhole
 from tapec.optimise.simplify.variable_names import under_names
 from tapec.syntax.core import (
     Assign,
@@ -138,14 +138,14 @@ class _Statements(NestValues):
         """Whether another name stands for an array's memory."""
         return any(array in self.axes.memory(other) for other in self.types if other != array)
 
-    def whole(self, loop: For, waiting: dict[str, int], before: list[Stmt | None]) -> ArrayNest | None:
+    def whole(self, loop: For, waiting: dict[str, int], before: list[Stmt | None]) -> NestFacts | None:
         """A nest as statements over whole arrays, if it has such a form."""
         every = [stmt.array for stmt in walk(loop.body) if isinstance(stmt, Store)]
         # other names do not stand for memory that has been made just before
         memory = frozenset[str]().union(*(self.axes.memory(array) for array in every if array not in waiting))
         alone = {array for array in every if sum(self.may_share(array, one) for one in every) == 1}
         loop = replace(loop, body=self.adding(loop.body, alone))
-        self.nest = nest = ArrayNest(memory, Counter(every), waiting, [])
+        self.nest = nest = NestFacts(memory, Counter(every), waiting, [])
         self.before = before
         types = dict(self.fresh.types)
         try:

@@ -48,7 +48,7 @@ class NestAxis:
 
 
 @dataclass
-class ArrayNest:
+class NestFacts:
     """What is known inside a nest.
 
     values   what stands for the names of iterations
@@ -90,7 +90,7 @@ class NestValues:
         self.fresh = Fresh(function.types)
         self.extents = KnownExtents(function, self.axes)
         self.reads: Counter[str] = Counter(name for stmt in walk(function.body) for name in reads(stmt))
-        self.nest = ArrayNest(frozenset(), Counter(), {}, [])
+        self.nest = NestFacts(frozenset(), Counter(), {}, [])
 
     def private(self, array: str, subs: tuple[Expr, ...]) -> NestValue:
         """An element of such an array."""
