@@ -28,7 +28,7 @@ from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.iteration import generators
 from tapec.frontend.library import complex_calls
 from tapec.frontend.source.refused_syntax import WORDS
-from tapec.frontend.statements import import_statement, nonlocal_variables, try_statement
+from tapec.frontend.statements import nonlocal_variables, try_statement
 from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC
 
@@ -43,6 +43,8 @@ STATEMENTS = {
     "Pass": ("`pass`", ""),
     "Assert": ("`assert test, message`", "raises as in Python"),
     "Raise": ("`raise ValueError(message)`", "exceptions"),
+    "Import": ("`import a.b as c`", "inside a function: modules that are loaded, and those of Python itself"),
+    "ImportFrom": ("`from a import b`", "the same"),
     "FunctionDef": ("`def g(x): ...`", "inside a function; it may read what surrounds it"),
     "Delete": ("`del x`", "of names"),
     "If": ("`if`, `elif`, `else`", "a static test, such as `x is None` or `a.ndim == 2`, compiles one branch only"),
@@ -192,7 +194,7 @@ def page() -> str:
     ev = FullEvaluator()
     # the others have handlers for the blocks of tapes, where decisions are known
     statements = set(ev.statement_handlers)
-    for others in (try_statement.TRY, nonlocal_variables.DECLARATIONS, import_statement.STATEMENTS):
+    for others in (try_statement.TRY, nonlocal_variables.DECLARATIONS):
         statements -= others.keys()
     # written as `if` before it is read
     statements |= {gast.Match}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +17,11 @@ WORDS = np.array(["a", "b"])
 HUGE = 2**70
 DATE = np.datetime64("2020-01-01")
 OBJECT = object()
+
+
+class Kind(enum.IntEnum):
+    EVEN = 0
+    ODD = 1
 
 
 @runtime_checkable
@@ -280,11 +286,21 @@ def print_with_an_end(x):
     return x
 
 
-@refused(1.0)
-def imports(x):
-    import math
+@refused(1.0, 2)
+def member_of_a_value_that_is_not_known(x, n):
+    return x if Kind(n % 2) is Kind.EVEN else x * x
 
-    return math.sin(x)
+
+@refused(1.0)
+def member_of_a_value_that_none_has(x):
+    return x if Kind(2) is Kind.EVEN else x * x
+
+
+@refused(1.0)
+def a_module_that_is_not_loaded(x):
+    import tests.errors.unloaded as unloaded
+
+    return x * unloaded.FACTOR
 
 
 @refused(1.0, 2)

@@ -69,7 +69,7 @@ from tapec.frontend.operations.registered_derivatives import lowering_of
 from tapec.frontend.source.function_source import undecorated
 from tapec.frontend.source.numba_decorators import declaration_of
 from tapec.frontend.statements.context_managers import is_manager, managed
-from tapec.frontend.structures import dicts, jitclasses, made_objects, named_tuples
+from tapec.frontend.structures import dicts, enum_members, jitclasses, made_objects, named_tuples
 from tapec.rules import function_name, rule_for
 from tapec.rules.arrays_apply import vectorized
 from tapec.rules.internal import INTERNAL
@@ -211,7 +211,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
         if getattr(obj, "__module__", None) == "math":
             python_errors.check_call(ev, obj, args)
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
-    for own in (distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
+    for own in (enum_members.call, distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:
             return found
     if library is not None:

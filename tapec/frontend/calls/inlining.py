@@ -35,7 +35,7 @@ from tapec.frontend.iteration.generators import Generator, is_generator
 from tapec.frontend.iteration.iterators import fresh
 from tapec.frontend.source.function_source import FunctionSource, source_of
 from tapec.frontend.source.numba_decorators import Jitted, declaration_of
-from tapec.frontend.source.refused_syntax import refused, words
+from tapec.frontend.source.refused_syntax import refused
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import DONE, RETURN, tail_exits
 from tapec.frontend.statements.nonlocal_variables import outer_names
@@ -230,7 +230,7 @@ def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
     inner = refused(definition)
     if inner is not None:
         ev.frame = frame
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(inner)}", inner)
+        ev.refuse(inner)
 
 
 def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:

@@ -42,7 +42,7 @@ from tapec.frontend.evaluator.values import (
     plain_number,
 )
 from tapec.frontend.source.function_source import FunctionSource, source_of
-from tapec.frontend.source.refused_syntax import words
+from tapec.frontend.source.refused_syntax import OF_TAPES, words
 from tapec.rules.formula import INTEGERS
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
 from tapec.syntax.custom_rule import Opaque
@@ -55,6 +55,8 @@ Prepare = Callable[[Function, frozenset[str]], Function]
 RESERVED = frozenset(
     {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "numba", "tapec_runtime", "_"}
 )
+
+_BY_A_TAPE = "take the gradient by a tape, which follows the program as it runs"
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,18 @@ class Evaluator(LoweringMethods):
             hint = 'it may be compared; for more write it into the call: `lambda x: f(x, "text")`'
         raise cls(message, self.where(node), reason, hint)
 
+    def refuse(self, node: Any) -> NoReturn:
+        """Refuse syntax for what it is."""
+        of_user = not (self.frame.library or self.frame.source.is_of_python)
+        hint = self.or_by_a_tape() if of_user and isinstance(node, OF_TAPES) else ""
+        self.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node, hint=hint)
+
+    def or_by_a_tape(self, hint: str = "") -> str:
+        """The hint where a tape would take what is refused: it follows the running program, which has decided."""
+        if self.live is not None:
+            return hint
+        return f"{hint}, or {_BY_A_TAPE}" if hint else _BY_A_TAPE
+
     def fails(
         self,
         raised: type[Exception],
@@ -272,7 +286,7 @@ class Evaluator(LoweringMethods):
     def expr(self, node: Any) -> Value:
         handler = self.expression_handlers.get(type(node))
         if handler is None:
-            self.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+            self.refuse(node)
         value = handler(self, node) if self.live is None else self.live.evaluated(node, handler)
         if type(value) is Poison and isinstance(node, gast.Subscript | gast.Attribute):
             self.fail(TypeMismatch, "this cannot be used here", node, reason=value.reason)
@@ -287,7 +301,7 @@ class Evaluator(LoweringMethods):
     def statement(self, stmt: Any) -> None:
         handler = self.statement_handlers.get(type(stmt))
         if handler is None:
-            self.fail(UnsupportedSyntax, f"cannot differentiate {words(stmt)}", stmt)
+            self.refuse(stmt)
         outer = self.span
         self.span = self.where(stmt)
         try:

@@ -45,7 +45,8 @@ def tested(ev: Evaluator, node: gast.GeneratorExp, conjunction: bool) -> Value:
         items = listcomp(ev, _at(gast.ListComp(node.elt, node.generators), node))
         return ev.call_object(all if conjunction else any, [items], {}, node)
     if not ev.deciding or len(node.generators) > 1:
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)} that calls functions, in `any` or `all`", node)
+        message = f"cannot differentiate {words(node)} that calls functions, in `any` or `all`"
+        ev.fail(UnsupportedSyntax, message, node, hint="" if ev.deciding else ev.or_by_a_tape())
     (generator,) = node.generators
     verdict = _at(gast.Name("$verdict", gast.Store(), None, None), node)
     assign = _at(gast.Assign([verdict], _at(gast.Constant(not conjunction, None), node), None), node)

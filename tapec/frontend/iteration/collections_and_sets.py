@@ -94,7 +94,8 @@ def deque_method(ev: Evaluator, owner: Deque, name: str, args: Args, kwargs: Kwa
     """Methods of a deque; None for those that it has as a list."""
     contents = ev.heap[owner]
     if not isinstance(contents, Items):
-        ev.fail(TypeMismatch, "a deque changes its length in a branch or loop", node, hint="append to a list")
+        hint = ev.or_by_a_tape("append to a list")
+        ev.fail(TypeMismatch, "a deque changes its length in a branch or loop", node, hint=hint)
     values = list(contents.values)
     given = [ev.materialise(arg) for arg in args]
     match name:

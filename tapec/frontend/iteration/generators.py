@@ -11,13 +11,12 @@ from typing import Any
 
 import gast
 
-from tapec.errors import LoweringError, UnsupportedSyntax
+from tapec.errors import LoweringError
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import NONE, Progress, Static, Stream, Tup, Value
 from tapec.frontend.iteration.iterables import as_iteration
 from tapec.frontend.iteration.iterators import END, LEFT, each, note, position
-from tapec.frontend.source.refused_syntax import words
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import DONE, RETURN, tail_exits
 
@@ -131,14 +130,14 @@ def count_iteration(ev: Evaluator, node: Any = None) -> None:
 
 def yield_(ev: Evaluator, node: gast.Yield) -> Value:
     if ev.frame.consumer is None:
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+        ev.refuse(node)
     sent = ev.frame.consumer(ev.materialise(Static(None) if node.value is None else ev.expr(node.value)))
     return Static(None) if sent is None else sent
 
 
 def yield_from(ev: Evaluator, node: gast.YieldFrom) -> Value:
     if ev.frame.consumer is None:
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+        ev.refuse(node)
     value, consumer = ev.expr(node.value), ev.frame.consumer
     if isinstance(value, Generator) and value.progress not in ev.coroutines:
         return drive(ev, value, consumer)
@@ -155,7 +154,7 @@ def yield_from(ev: Evaluator, node: gast.YieldFrom) -> Value:
 def await_(ev: Evaluator, node: gast.Await) -> Value:
     """What is awaited, in a block that runs by itself; what others change meanwhile is found by comparison."""
     if not getattr(ev.live, "overlays", False):
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+        ev.refuse(node)
     awaited: Value = ev.expr(node.value)
     return awaited
 

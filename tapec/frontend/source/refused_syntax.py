@@ -18,8 +18,6 @@ WORDS = {
     "FormattedValue": "a formatted string",
     "GeneratorExp": "a generator expression",
     "Global": "`global`",
-    "Import": "`import` inside a function",
-    "ImportFrom": "`import` inside a function",
     "JoinedStr": "a formatted string",
     "Nonlocal": "`nonlocal`",
     "Starred": "`*` outside a call, a list or a tuple",
@@ -33,6 +31,9 @@ WORDS = {
 
 # refused wherever it stands in a function, unless every decision is known, as in a tape's block
 _REFUSED = (gast.Global, gast.Nonlocal, gast.Yield, gast.YieldFrom, gast.Await, gast.AsyncFunctionDef)
+
+# what the block of a tape may hold, where every decision is known
+OF_TAPES = (gast.Global, gast.Nonlocal, gast.Try, gast.Yield, gast.YieldFrom)
 
 
 @cache

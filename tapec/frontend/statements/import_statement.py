@@ -10,10 +10,9 @@ from typing import Any
 
 import gast
 
-from tapec.errors import LoweringError, UnsupportedSyntax
+from tapec.errors import LoweringError
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import Static
-from tapec.frontend.source.refused_syntax import words
 
 
 def import_(ev: Evaluator, node: gast.Import) -> None:
@@ -40,8 +39,6 @@ def import_from(ev: Evaluator, node: gast.ImportFrom) -> None:
 
 def _module(ev: Evaluator, path: str, node: Any) -> types.ModuleType:
     """A module that is loaded, or that Python itself brings: loading one early changes nothing then."""
-    if ev.live is None:
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
     function = ev.frame.function
     if path.startswith("."):
         package = function.__globals__.get("__package__") if function is not None else None
@@ -54,10 +51,10 @@ def _module(ev: Evaluator, path: str, node: Any) -> types.ModuleType:
     if path not in sys.modules:
         ev.fail(
             LoweringError,
-            f"the module `{path}` is imported for the first time inside a tape's block",
+            f"the module `{path}` is imported for the first time where it is differentiated",
             node,
-            reason="what it defines is not known before the block has run",
-            hint="import it before the tape",
+            reason="what it defines is not known before the program has run",
+            hint="import it at the top of its file",
         )
     return sys.modules[path]
 

@@ -6,17 +6,15 @@ from typing import Any
 
 import gast
 
-from tapec.errors import UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.values import Caught, Items, Lst, Static, Tup
-from tapec.frontend.source.refused_syntax import words
 
 
 def try_(ev: Evaluator, node: gast.Try) -> None:
     """`try`: which exceptions are raised is known; others end the block."""
     if not ev.deciding:
-        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+        ev.refuse(node)
     frame, depth = ev.frame, len(ev.frames)
     pending: Raised | None = None
     try:

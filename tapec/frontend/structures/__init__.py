@@ -5,6 +5,7 @@
 | lists whose length only the run knows: a buffer and a count | `lists.py` |
 | dicts with known keys | `dicts.py` |
 | lists and dicts of modules and closures, which are constants | `constant_containers.py` |
+| members of enum classes, by their values | `enum_members.py` |
 | named tuples with methods | `named_tuples.py` |
 | other classes derived from numbers, text and containers | `derived_classes.py` |
 | sparse matrices; the classes that SciPy has of them | `sparse_matrices.py`, `sparse_classes.py` |

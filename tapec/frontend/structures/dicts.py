@@ -65,11 +65,17 @@ def ordered_keys(ev: Evaluator, owner: Dct, node: Any) -> list[Any]:
     return keys
 
 
-def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
-    """The key that an index stands for."""
+def key_of(
+    ev: Evaluator,
+    index: Value,
+    node: Any,
+    what: str = "a key of a dict, or an element of a set,",
+    hint: str = "use an array that is as long as there are keys",
+) -> Any:
+    """The key that an index stands for; `what` it is, and a hint, for the error where that is not known."""
     index = ev.materialise(index)
     if isinstance(index, Tup):
-        return tuple(key_of(ev, item, node) for item in index.items)
+        return tuple(key_of(ev, item, node, what, hint) for item in index.items)
     if isinstance(index, Sym):
         index = ev.decided(index, node)
         if index.constant is not None:
@@ -80,12 +86,8 @@ def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
         if ev.live is not None:
             ev.live.asked(index.obj)
         return index.obj
-    ev.fail(
-        UnsupportedSyntax,
-        f"a key of a dict, or an element of a set, is {describe(index)}, which only the run knows",
-        node,
-        hint="use an array that is as long as there are keys",
-    )
+    message = f"{what} is {describe(index)}, which only the run knows"
+    ev.fail(UnsupportedSyntax, message, node, hint=ev.or_by_a_tape(hint))
 
 
 def cell_value(ev: Evaluator, cell: Lst, label: Any, node: Any) -> Value:

@@ -57,7 +57,7 @@ def construct(ev: Evaluator, cls: Any, args: Args, kwargs: Kwargs, node: Any) ->
     for name in _HOOKS:
         if isinstance(inspect.getattr_static(cls, name, None), types.FunctionType):
             message = f"cannot make an object of `{cls.__qualname__}`, whose class defines `{name}`"
-            ev.fail(UnsupportedFunction, message, node, hint="take the gradient by a tape, which follows such objects")
+            ev.fail(UnsupportedFunction, message, node, hint=ev.or_by_a_tape())
     made = Instance(cls, {}, ev.block)
     ev.heap[made.keys] = Items(())
     if dataclasses.is_dataclass(cls) and _is_generated(initialise):
@@ -129,7 +129,7 @@ def store(ev: Evaluator, owner: Value, name: str, value: Value, node: Any, plain
     """`owner.name = value`; `plainly` as `object.__setattr__` does it."""
     if not isinstance(owner, Instance):
         reason = f"{describe(owner)} was not made in the function that is differentiated"
-        hint = "keep it in a variable, or take the gradient by a tape, which follows what becomes of objects"
+        hint = ev.or_by_a_tape("keep it in a variable")
         ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node, reason=reason, hint=hint)
     found = inspect.getattr_static(owner.cls, name, None)
     if isinstance(found, property) and found.fset is not None:

@@ -1,15 +1,23 @@
-"""`global` and `nonlocal` of variables that a function reads alone."""
+"""`global`, `nonlocal`, `import`, and what else a tape alone takes: the hint says so."""
 
 from __future__ import annotations
+
+import enum
+from collections import deque
 
 import numpy as np
 import pytest
 
 import tapec
-from tapec.errors import UnsupportedSyntax
+from tapec.errors import TapecError, UnsupportedSyntax
 from tests.typed import interpreted
 
 SCALE = 2.0
+
+
+class Parity(enum.IntEnum):
+    EVEN = 0
+    ODD = 1
 
 
 def read(x):
@@ -53,3 +61,87 @@ def test_what_is_read_alone_is_an_outer_variable(function, slope):
 def test_what_a_function_inside_sets_is_refused():
     with interpreted(), pytest.raises(UnsupportedSyntax, match="global"):
         tapec.grad(set_inside)(np.ones(2))
+
+
+def imported(x):
+    import math as m
+    from math import cos
+
+    return m.sin(x) * cos(x)
+
+
+def test_modules_that_are_loaded_are_imported():
+    with interpreted():
+        assert tapec.grad(imported)(0.5) == pytest.approx(np.cos(1.0))
+
+
+def nonlocal_sum(x):
+    total = 0.0
+
+    def add(v):
+        nonlocal total
+        total += v
+
+    add(x)
+    add(x * x)
+    return total
+
+
+def caught(x):
+    try:
+        return x * x
+    except ValueError:
+        return x
+
+
+def yielded(x):
+    def powers():
+        yield x
+        yield x * x
+
+    return sum(powers())
+
+
+def keyed(x):
+    made = {}
+    for k in range(int(x)):
+        made[k] = x * k
+    return sum(made.values())
+
+
+def queued(x):
+    queue, total = deque([x, x * x]), 0.0
+    while queue:
+        total += queue.popleft()
+    return total
+
+
+def by_member(x):
+    total = 0.0
+    for k in range(3):
+        total += x if Parity(k % 2) is Parity.EVEN else x * x
+    return total
+
+
+@pytest.mark.parametrize(
+    "function, slope",
+    [(nonlocal_sum, 7.0), (caught, 6.0), (yielded, 7.0), (keyed, 3.0), (queued, 7.0), (by_member, 8.0)],
+)
+def test_the_hint_of_a_tape_works(function, slope):
+    x = tapec.Variable(3.0)
+    with interpreted():
+        with pytest.raises(TapecError) as refusal:
+            tapec.grad(function)(3.0)
+        assert "take the gradient by a tape" in refusal.value.hint
+        with tapec.GradientTape() as tape:
+            y = function(x)
+        assert tape.gradient(y, x) == slope
+
+
+def known_members(x):
+    return x * Parity(1) + (x * x if Parity(Parity.ODD) is Parity(1) else x)
+
+
+def test_members_of_known_values_are_known():
+    with interpreted():
+        assert tapec.grad(known_members)(3.0) == 7.0
