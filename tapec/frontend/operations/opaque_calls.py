@@ -73,7 +73,7 @@ def opaque_call(
         if direct is not None and not any(isinstance(one, Array) for one in (*found.members, *types_)):
             called = Opaque(name, arranged, arranged)
         else:
-            guarded = _guarded(arranged, title, found)
+            guarded = _guarded(arranged, title, found, not getattr(function, "_can_compile", True))
             called = Opaque(name, _by_python(guarded, len(syms), found), guarded)
         ev.opaque[key] = called
     atoms = tuple(sym.atom for sym in syms)
@@ -203,9 +203,9 @@ def _plain(value: Any) -> Any:
     return np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)[()]
 
 
-def _guarded(function: Callable[..., Any], title: str, results: _Results) -> Callable[..., Any]:
+def _guarded(function: Callable[..., Any], title: str, results: _Results, declared: bool) -> Callable[..., Any]:
     """A function that cannot write into its arguments, whose results have memory of their own, and the types they
-    should."""
+    should.  `declared` signatures of Numba's are of arrays that could be written into: such a function gets copies."""
     kinds = [_kind(one) for one in results.members]
 
     def own(value: Any, kind: str, ndim: int) -> Any:
@@ -215,7 +215,10 @@ def _guarded(function: Callable[..., Any], title: str, results: _Results) -> Cal
         return made if ndim else made[()]
 
     def called(*args: Any) -> Any:
-        made = function(*map(_read_only, args))
+        given = [_copied(arg) for arg in args] if declared else [_read_only(arg) for arg in args]
+        made = function(*given)
+        if declared and not all(_same(one, other) for one, other in zip(given, args, strict=True)):
+            raise ValueError(f"`{title}` writes into its arguments")
         if not results.several:
             return own(made, *kinds[0])
         if not isinstance(made, tuple | list) or len(made) != len(kinds):
@@ -236,6 +239,14 @@ def _read_only(value: Any) -> Any:
     made = value.view()
     made.flags.writeable = False
     return made
+
+
+def _copied(value: Any) -> Any:
+    return np.array(value, order="C") if isinstance(value, np.ndarray) else value
+
+
+def _same(copy: Any, value: Any) -> bool:
+    return not isinstance(value, np.ndarray) or copy.tobytes() == value.tobytes()
 
 
 def _by_python(function: Callable[..., Any], count: int, results: _Results) -> Callable[..., Any]:

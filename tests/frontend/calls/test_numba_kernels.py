@@ -174,3 +174,30 @@ def test_second_derivatives():
 def test_arguments_that_do_not_fit(f):
     with interpreted(), pytest.raises(ValueError, match="different"):
         tapec.grad(f)(X)
+
+
+@njit("Tuple((f8[:], f8[:]))(f8[:])")
+def scaled_twice(x):
+    return 2.0 * x, 3.0 * x
+
+
+@njit("f8(f8[:])")
+def emptied(x):
+    x[0] = 0.0
+    return x[1]
+
+
+def test_declared_signatures_are_called_as_they_are():
+    twice, clears = tapec.opaque(scaled_twice, ("f8[:]", "f8[:]")), tapec.opaque(emptied)
+
+    def product(x):
+        one, other = twice(X)
+        return np.sum(x * one * other)
+
+    def after(x):
+        return clears(X) * x
+
+    with interpreted():
+        np.testing.assert_allclose(tapec.grad(product)(np.ones(5)), 6.0 * X**2)
+        with pytest.raises(ValueError, match="`emptied` writes into its arguments"):
+            tapec.grad(after)(1.0)
