@@ -51,8 +51,8 @@ def grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpac
              checkpointed; parallel=True: loops run on threads where their iterations can run in any
              order, with the same bits on any number of threads; boundscheck=True: an index out of
              range raises IndexError, and nothing runs on threads; cache=False: nothing is kept on disk;
-             has_aux=True: the function returns a tuple of the float and of anything else, which is returned beside
-             the gradient: (gradient, anything)
+             has_aux=True: the function returns a tuple of the float and of something else (None, numbers, arrays, or
+             tuples and named tuples of those), which is returned beside the gradient: (gradient, something)
     returns  a function of the same arguments: an array of the source's shape and dtype, a float
              for a float, a tuple for a tuple of sources; by a complex source `dL/dRe + i dL/dIm`.
              Call it from Python or from jitted code.
@@ -81,7 +81,7 @@ def value_and_grad(
 def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The value and the gradient of a function that returns one float, in one pass.
 
-    Parameters as for `grad`; the result is a tuple (value, gradient).  With has_aux=True it is ((value, anything),
+    Parameters as for `grad`; the result is a tuple (value, gradient).  With has_aux=True it is ((value, something),
     gradient).
 
     >>> value_and_grad(lambda x: x * x)(3.0)

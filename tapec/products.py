@@ -91,7 +91,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Any) -> A
               argument does not move
     options   as for `grad`
     returns   (value, tangent), the tangent with the shape and dtype of the value; with has_aux=True, for a function
-              that returns a tuple (value, anything), (value, tangent, anything)
+              that returns a tuple (value, something), (value, tangent, something)
 
     `jvp_fun` is the same as a function, whose calls cost less.  Jitted code may call both, this one with a function
     that is jitted.
@@ -282,7 +282,7 @@ def vjp(f: Callable[..., Any], *primals: Any, **options: Any) -> Any:
     returns  (value, pullback); `pullback(cotangent)` takes one of the value's structure and
              returns a tuple with one entry per argument, None for arguments without derivative.
              It may be called any number of times and keeps what it needs of the arguments.  With has_aux=True, for
-             a function that returns a tuple (value, anything), (value, pullback, anything)
+             a function that returns a tuple (value, something), (value, pullback, something)
 
     The forward sweep runs once, here; a pull runs the reverse sweep (split reversal: Griewank and
     Walther, Evaluating Derivatives, 2008, section 4.6).  Where the value is one number its gradient

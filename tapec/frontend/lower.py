@@ -208,4 +208,4 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
         case Poison(reason=reason):
             ev.fail(TypeMismatch, "a part of what is returned has different types", None, reason=reason)
     message = f"cannot return {describe(value)}"
-    ev.fail(UnsupportedSyntax, message, None, hint="return numbers, arrays, or tuples of those")
+    ev.fail(UnsupportedSyntax, message, None, hint="return numbers, arrays, or tuples and named tuples of those")

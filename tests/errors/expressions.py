@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import types
 from typing import Protocol, runtime_checkable
 
@@ -294,6 +295,39 @@ def member_of_a_value_that_is_not_known(x, n):
 @refused(1.0)
 def member_of_a_value_that_none_has(x):
     return x if Kind(2) is Kind.EVEN else x * x
+
+
+class Pairs:
+    def __iter__(self):
+        return iter([1.0, 2.0])
+
+
+PAIRS = Pairs()
+
+
+@refused(1.0)
+def sum_of_an_object_with_items(x):
+    return sum(PAIRS) * x
+
+
+@refused(1.0)
+def sum_of_a_number(x):
+    return sum(x)
+
+
+@refused(1.0)
+def sum_of_an_object_by_numpy(x):
+    return np.sum(PAIRS) * x
+
+
+@refused(VECTOR)
+def sum_of_what_a_filter_keeps(x):
+    return sum(filter(lambda v: v > 1.5, x))
+
+
+@refused(VECTOR)
+def sum_over_a_starmap(x):
+    return sum(itertools.starmap(lambda v, w: v * w, zip(x, x, strict=True)))
 
 
 @refused(1.0)

@@ -137,6 +137,8 @@ def method(
             return indexing.load(ev, owner, place, node)
         if args:
             return iterables.flat_item(ev, owner, ev.scalar(args[0], node), node)
+        if is_scalar(owner) or (isinstance(owner, Complex) and not owner.is_array):
+            return owner
         return indexing.load(ev, owner, Tup((number(0),) * getattr(owner.type, "ndim", 0)), node)
     if is_array(owner) and name == "round":
         return ev.call_object(np.round, [owner, *args], kwargs, node)

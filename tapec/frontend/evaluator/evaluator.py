@@ -17,7 +17,7 @@ from typing import Any, NoReturn, Self
 import gast
 import numpy as np
 
-from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax, UnsupportedType
+from tapec.errors import Span, TapecError, TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType
 from tapec.frontend.evaluator import numba_types
 from tapec.frontend.evaluator.frames import DeadCode, Frame, Raised
 from tapec.frontend.evaluator.literal_folding import folded, is_too_large, unchanged
@@ -253,6 +253,13 @@ class Evaluator(LoweringMethods):
         if self.live is not None:
             return hint
         return f"{hint}, or {_BY_A_TAPE}" if hint else _BY_A_TAPE
+
+    def lacks(self, what: str, attr: str, node: Any) -> NoReturn:
+        """Refuse an attribute that an object does not have, which a function of arrays asks for as it were one."""
+        if self.frame is not None and self.frame.library:
+            hint = "give it a number, an array, a list or a tuple"
+            self.fail(TypeMismatch, f"a function of arrays cannot take {what}", node, hint=hint)
+        self.fail(UndefinedName, f"{what} has no attribute `{attr}`", node)
 
     def fails(
         self,

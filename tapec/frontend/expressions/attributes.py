@@ -8,7 +8,6 @@ from typing import Any
 import gast
 import numpy as np
 
-from tapec.errors import UndefinedName
 from tapec.frontend.arrays.array_shapes import reversed_axes
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import (
@@ -137,7 +136,7 @@ def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
     try:
         found = getattr(obj, attr)
     except AttributeError:
-        ev.fail(UndefinedName, f"{describe(Static(obj))} has no attribute `{attr}`", node)
+        ev.lacks(describe(Static(obj)), attr, node)
     if ev.frame is not None and ev.frame.library:
         # told by our own version
         return wrap(ev, found, node, ("attribute", obj, attr))

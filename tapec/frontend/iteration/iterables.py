@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.arrays import indexing
@@ -19,6 +19,7 @@ from tapec.frontend.evaluator.values import (
     Lazy,
     Lst,
     PackedList,
+    Record,
     Static,
     Stream,
     Sym,
@@ -83,8 +84,25 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
     if isinstance(value, Tup | Lst | PackedList) or is_array(value) or is_complex_array(value):
         # computed here, once: what it reads may change in an iteration
         return Iteration("items", (ev.materialise(value),))
-    message = f"cannot iterate over {describe(value)}"
-    ev.fail(UnsupportedSyntax, message, node, hint="loop over a range, an array or a tuple")
+    refuse_items(ev, value, node)
+
+
+def refuse_items(ev: Evaluator, value: Value, node: Any) -> NoReturn:
+    """Refuse to give the items one by one."""
+    if isinstance(value, Iteration | Lst) or is_array(value):
+        hint = ev.or_by_a_tape("write a list comprehension" if isinstance(value, Iteration) else "")
+        ev.fail(UnsupportedSyntax, f"how many items {describe(value)} has is not known here", node, hint=hint)
+    hint = "loop over a range, an array or a tuple"
+    cls: Any = None
+    match value:
+        case Instance():
+            cls = value.cls
+        case Record():
+            cls = value.cls.object_class
+        case Static():
+            cls = type(value.obj)
+    hint = ev.or_by_a_tape(hint) if hasattr(cls, "__iter__") else hint
+    ev.fail(UnsupportedSyntax, f"cannot iterate over {describe(value)}", node, hint=hint)
 
 
 def iteration_length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
@@ -111,7 +129,7 @@ def iteration_length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
             return sum_
         case "filter":
             message = "how many items `filter` keeps is not known here"
-            ev.fail(UnsupportedSyntax, message, node, hint="loop over a list of them: `[v for v in x if keep(v)]`")
+            ev.fail(UnsupportedSyntax, message, node, hint=ev.or_by_a_tape("write a list comprehension"))
         case "dict.keys" | "dict.values" | "dict.items":
             return len_(ev, iteration.args[0], node)
         case "flat":

@@ -28,7 +28,7 @@ from tapec.frontend.evaluator.values import (
     number,
     static_int,
 )
-from tapec.frontend.iteration.iterables import as_iteration, iterable, iteration_item, iteration_length
+from tapec.frontend.iteration.iterables import as_iteration, iterable, iteration_item, iteration_length, refuse_items
 from tapec.frontend.structures.merging import leaves
 from tapec.syntax.core import Name
 
@@ -144,8 +144,7 @@ def each(ev: Evaluator, iteration: Iteration, node: Any) -> Iterator[Value]:
             return
         end = count(ev, whole, node) if number_of_items is None else number_of_items
         if end is None:
-            message = f"how many items {describe(iteration)} has is not known here"
-            ev.fail(UnsupportedSyntax, message, node)
+            refuse_items(ev, iteration, node)
         if given >= end:
             note(ev, progress, END)
             return
@@ -170,7 +169,8 @@ def _kept(ev: Evaluator, iteration: Iteration, node: Any) -> Iterator[Value]:
         verdict = item if is_none(function) else ev.apply(function, [item], {}, node)
         test = ev.decided(ev.truth(verdict, node), node)
         if not isinstance(test.constant, bool):
-            ev.fail(UnsupportedSyntax, "which items `filter` keeps is not known here", node)
+            hint = ev.or_by_a_tape("write a list comprehension")
+            ev.fail(UnsupportedSyntax, "which items `filter` keeps is not known here", node, hint=hint)
         if test.constant:
             yield item
     note(ev, iteration.progress, END)

@@ -23,7 +23,6 @@ from tapec.frontend.evaluator.values import (
     Sym,
     Tup,
     Value,
-    describe,
     is_array,
     is_none,
     known_text,
@@ -32,7 +31,7 @@ from tapec.frontend.evaluator.values import (
     with_keys,
 )
 from tapec.frontend.iteration.generators import collected
-from tapec.frontend.iteration.iterables import iterable
+from tapec.frontend.iteration.iterables import iterable, refuse_items
 from tapec.frontend.iteration.iterators import LEFT, count, each, ended, iter_, next_, once, sources, taken
 from tapec.frontend.operations import conditions
 from tapec.frontend.operations.broadcasting import value_rank
@@ -72,9 +71,7 @@ def known_items(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...]:
     """The items; an error if their number is not known."""
     found = items_of(ev, value, node)
     if found is None:
-        if not isinstance(value, Iteration | Lst) and not is_array(value):
-            ev.fail(UnsupportedSyntax, f"cannot iterate over {describe(value)}", node)
-        ev.fail(UnsupportedSyntax, f"how many items {describe(value)} has is not known here", node)
+        refuse_items(ev, value, node)
     return found
 
 

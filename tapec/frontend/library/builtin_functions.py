@@ -13,26 +13,31 @@ from tapec.frontend.evaluator.handler_arguments import Args, Kwargs, extents
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import (
     NONE,
+    Complex,
     Dct,
     Func,
+    Instance,
     Items,
     Iteration,
     Lazy,
     Lst,
     Method,
     Partial,
+    Record,
     Static,
     Sym,
     Tup,
     Value,
     describe,
     is_array,
+    is_scalar,
     number,
     with_keys,
 )
 from tapec.frontend.expressions import attributes, operators
 from tapec.frontend.expressions.comprehensions import listed
 from tapec.frontend.iteration import iterables
+from tapec.frontend.iteration.iterables import refuse_items
 from tapec.frontend.iteration.iterators import once, sources
 from tapec.frontend.iteration.sequences import items_of, known_items, ordered
 from tapec.frontend.library.list_methods import copied, list_from_array, new_list
@@ -120,6 +125,8 @@ def _collection(ev: Evaluator, value: Value, node: Any) -> Value:
     value = ev.materialise(iterables.iterable(ev, value, node))
     if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
         return Tup(contents.values)
+    if isinstance(value, Instance | Record) or is_scalar(value) or (isinstance(value, Complex) and not value.is_array):
+        refuse_items(ev, value, node)
     if not isinstance(value, Iteration | Dct | Static):
         return value
     items = items_of(ev, value, node) if isinstance(value, Iteration) else known_items(ev, value, node)
@@ -167,10 +174,7 @@ def sum_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if not args:
         return Tup(())
-    items = items_of(ev, ev.materialise(args[0]), node)
-    if items is not None:
-        return Tup(items)
-    ev.fail(UnsupportedSyntax, "cannot make a tuple of unknown length", node)
+    return Tup(known_items(ev, ev.materialise(args[0]), node))
 
 
 def new_tuple(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -202,7 +206,7 @@ def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return new_list(ev, Items(items))
     if isinstance(value, Iteration):
         return listed(ev, value, node)
-    ev.fail(UnsupportedSyntax, f"cannot make a list of {describe(value)}", node)
+    refuse_items(ev, value, node)
 
 
 def print_call(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -45,7 +45,7 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
         message = f"the attribute `{attr}` of an object that is an argument is a {owner.cls.object_opaque[attr]}"
         ev.fail(UnsupportedType, message, node, hint="keep numbers, arrays, and containers or objects of those in it")
     if found is _ABSENT:
-        ev.fail(UndefinedName, f"an object of {cls.__qualname__} has no attribute `{attr}`", node)
+        ev.lacks(f"an object of {cls.__qualname__}", attr, node)
     return of_class(ev, owner, cls, found, attr, node)
 
 

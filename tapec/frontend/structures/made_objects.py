@@ -117,7 +117,7 @@ def attribute(ev: Evaluator, owner: Instance, name: str, node: Any) -> Value:
     if cell is not None and cell in ev.heap and not described:
         return cell_value(ev, cell, name, node)
     if found is _ABSENT or isinstance(found, types.MemberDescriptorType):
-        ev.fail(UndefinedName, f"an object of {cls.__qualname__} has no attribute `{name}` here", node)
+        ev.lacks(f"an object of {cls.__qualname__}", name, node)
     made = of_class(ev, owner, cls, found, name, node)
     if isinstance(found, functools.cached_property):
         made = ev.materialise(made)

@@ -80,3 +80,13 @@ def test_loops_over_a_list_ask_nothing():
         return total
 
     assert "IndexError" not in tapec.emit(squares, signature="float64[::1]", opt_level=2)
+
+
+def items(x):
+    z = x[0] * (1.0 + 2.0j)
+    return x[1].item() ** 2 + np.sum(x).item() + z.item().imag
+
+
+def test_a_number_is_its_item():
+    with interpreted():
+        np.testing.assert_allclose(tapec.grad(items)(np.array([1.0, 3.0])), [3.0, 7.0])
