@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -189,6 +190,19 @@ def complex_functions() -> list[Any]:
     return [getattr(np, name) for name in found if hasattr(np, name)]
 
 
+def static_calls() -> str:
+    """The functions that are called while compiling; those of SciPy's tables of roots by what their names share."""
+    families = re.compile(r"(?P<module>scipy\.special)\.(?:(?P<roots>roots)_\w+|\w+_(?P<zeros>zeros))")
+    shown = set()
+    for name in STATIC:
+        family = families.fullmatch(name)
+        if family is None:
+            shown.add(name.removeprefix("builtins."))
+        else:
+            shown.add(f"{family['module']}.{'roots_*' if family['roots'] else '*_zeros'}")
+    return ", ".join(f"`{name}`" for name in sorted(shown))
+
+
 def page() -> str:
     """The text of docs/language.md."""
     ev = FullEvaluator()
@@ -210,7 +224,7 @@ def page() -> str:
         "cmath": names("cmath", complex_calls.SPECIAL),
         "complex_elementwise": names("np", complex_functions()),
         "complex_arrays": names("np", complex_calls.functions()),
-        "static": ", ".join(f"`{name.removeprefix('builtins.')}`" for name in sorted(STATIC)),
+        "static": static_calls(),
         "refused": refused([*statements, *expressions]),
         "functions": table(("function", "reason"), [(f"`{name}`", reason) for name, reason in sorted(REFUSED.items())]),
         "errors": table(("error", ""), classes()),

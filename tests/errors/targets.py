@@ -63,3 +63,8 @@ def arguments_for_which_it_raises():
         return x**0.5
 
     timed(root, 0, (-1.0,), {})
+
+
+@misuse
+def a_compiled_function_without_the_jit():
+    tapec.function(square, jit=False)

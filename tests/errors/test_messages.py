@@ -80,7 +80,7 @@ BEHIND = frozenset(
         "frontend/iteration/generators.py: 'a generator inside a loop over numbers'",
         "frontend/statements/nonlocal_variables.py: f'cannot assign to `{ident}` of an outer function here'",
         "tape/derivatives/recomputed_values.py: f'the source `{name}` is computed once more for the gradient of an inner tape'",  # noqa: E501
-        "tape/compiled_functions/compiled_function.py: f'`{f.__name__}` reaches too much mutable structure below its loops and branches'",  # noqa: E501
+        "tape/compiled_functions/function_lowering.py: f'`{f.__name__}` reaches too much mutable structure below its loops and branches'",  # noqa: E501
         "tape/answers/reentered_tape.py: f'`{leaf.name}` is another kind of array in the block that the tape is entered for again'",  # noqa: E501
         "tape/run/branch_decisions.py: 'a decision on an array'",
         # the first attempt's message is the one that is raised

@@ -27,6 +27,9 @@ from tapec.frontend.operations.complex_arithmetic import converted
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import Scalar
 
+# integers below it have products of 64 bits
+_LARGE = 2**31
+
 
 def caster(dtype: str) -> Any:
     def cast(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -45,6 +48,19 @@ def caster(dtype: str) -> Any:
         if isinstance(value, Sym) and isinstance(value.atom, Const):
             return converted(ev, value, dtype)
         return elementwise.elementwise(ev, f"cast.{dtype}", (value,), node)
+
+    return cast
+
+
+def of_numpy(dtype: str) -> Any:
+    """`np.int64(k)` and its like: a large integer is none that is known, since those of NumPy wrap around."""
+    convert = caster(dtype)
+
+    def cast(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+        value: Value = convert(ev, args, kwargs, node)
+        if isinstance(value, Sym) and type(value.constant) is int and abs(value.constant) >= _LARGE:
+            return ev.assign(Op(f"cast.{dtype}", (value.atom,)), value.type)
+        return value
 
     return cast
 

@@ -38,7 +38,7 @@ from tapec.frontend.arrays.array_shapes import (
     swapaxes,
     transpose,
 )
-from tapec.frontend.arrays.casts import caster, constant, dtype_attribute, known, stop_gradient, to_float
+from tapec.frontend.arrays.casts import caster, constant, dtype_attribute, known, of_numpy, stop_gradient, to_float
 from tapec.frontend.calls import decorators
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import DTYPES, Args, Kwargs
@@ -247,7 +247,7 @@ SPECIAL: dict[Any, Any] = {
     float: to_float,
     int: caster("int64"),
     bool: caster("bool"),
-    **{getattr(np, name): caster(name) for name in DTYPES if name != "bool"},
+    **{getattr(np, name): of_numpy(name) for name in DTYPES if name != "bool"},
     np.bool_: caster("bool"),
     **{getattr(numba, name): decorators.number_type(name) for name in _NUMBA_NUMBERS},
     arrays_common.stop_gradient: stop_gradient,

@@ -355,7 +355,8 @@ class Evaluator(LoweringMethods):
         known = folded(fn, syms, type_) or unchanged(fn, syms, type_)
         if known is not None:
             return known
-        if is_too_large(fn, syms):
+        # integers of Numba's wrap around, those of Python do not
+        if self.frame.jitted is None and is_too_large(fn, syms):
             self.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         if fn == "<" and syms[0].type == INT64 and syms[1].atom == Const(0) and self.lengths.is_count(syms[0].atom):
             return number(False)

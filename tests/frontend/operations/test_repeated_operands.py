@@ -41,7 +41,7 @@ CASES = (
     (standardised, (), "np.sqrt(", 1),
     (summed_at_once, (np.linspace(0.1, 0.5, 3),), "np.exp(", 1),
     (written_into, (np.linspace(0.1, 0.5, 3),), "np.tanh(", 1),
-    (chosen, (np.linspace(0.1, 0.5, 3),), "np.sqrt(", 3),  # in the branch of two loops
+    (chosen, (np.linspace(0.1, 0.5, 3),), "np.sqrt(", 2),  # in the choice of two loops
     (in_a_loop, (np.linspace(0.1, 0.5, 3),), "np.cos(", 3),
 )
 
