@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,9 @@ def test_cells_with_magics(tmp_path: Path):
         "%%time\ndef square(x):\n    return x * x\ntapec.grad(square)(2.0)",
     )
     assert "12.0" in found
-    assert found[-1] == "raised: SourceUnavailable the source of `square` cannot be found"
+    # it is read off its code, which is understood for this version of Python alone
+    without_text = "raised: SourceUnavailable the source of `square` cannot be found"
+    assert found[-1] == ("4.0000" if sys.version_info[:2] == (3, 11) else without_text)
 
 
 def test_an_error_names_the_line_of_the_cell(tmp_path: Path):

@@ -224,7 +224,7 @@ def kind(function: Any) -> str:
     from tapec.frontend.calls.calls import dotted_name
     from tapec.frontend.calls.function_handlers import SPECIAL as HANDLED
     from tapec.frontend.calls.package_sources import public
-    from tapec.rules.library import INERT, PRIMITIVES, STATIC, library_function, refusal
+    from tapec.rules.library import FRONTEND, INERT, PRIMITIVES, STATIC, library_function, refusal
 
     name, dotted = function_name(function), dotted_name(function)
     if name is not None and (rule := rule_for(name)) is not None:
@@ -235,7 +235,10 @@ def kind(function: Any) -> str:
         known = function in HANDLED or library_function(function) is not None or dotted in PRIMITIVES
     except TypeError:
         return ""
-    return "derivative" if known else "refused" if refusal(function) else ""
+    if known:
+        return "derivative"
+    # its source is read, and gives integers
+    return "inert" if dotted in FRONTEND else "refused" if refusal(function) else ""
 
 
 def _scipy() -> Iterator[str]:

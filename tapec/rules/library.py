@@ -163,7 +163,7 @@ DRAWS = frozenset(name for name in INERT if name.startswith("np.random."))
 _LOWERED = (
     "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray asfortranarray"
     " copy reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex ndenumerate dtype"
-    " lib.stride_tricks.sliding_window_view"
+    " lib.stride_tricks.sliding_window_view mask_indices"
 )
 
 FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())
@@ -196,7 +196,6 @@ _REFUSALS = {
     "it makes an object of a class of NumPy's": "asmatrix bmat fromiter frompyfunc nested_iters",
     "call np.histogram": "histogram2d histogramdd",
     "call np.unique": "unique_all unique_counts unique_inverse",
-    "index by np.nonzero of a mask": "mask_indices",
     "it permutes its argument in place": "random.shuffle",
     "iterate over np.ndindex(a.shape)": "nditer",
     "call the functions of np.polynomial.polynomial": "polynomial.polynomial.Polynomial polynomial.polyutils.as_series",

@@ -172,6 +172,6 @@ def test_the_set_of_a_product_is_that_of_its_row_and_column():
 
 
 def test_what_has_no_derivative_by_its_operand_is_refused():
-    function = read("def f(x):\n    y = tapec_runtime.scipy_special.gammainc(x, 1.0)\n    return y")
-    with pytest.raises(NotDifferentiable, match="gammainc"):
+    function = read("def f(x):\n    y = tapec_runtime.scipy_special.jv(x, 1.0)\n    return y")
+    with pytest.raises(NotDifferentiable, match="jv"):
         pattern(function, 0.5)

@@ -20,7 +20,6 @@ import gast
 
 from tapec.errors import SourceUnavailable, Span
 from tapec.frontend.source.comprehension_names import with_own_names
-from tapec.frontend.source.decompiled import text_of
 from tapec.frontend.source.functions_on_one_line import AnyFunction, told_apart
 from tapec.frontend.source.pickled_functions import NOWHERE, defined_in
 from tapec.frontend.source.private_names import with_classes
@@ -166,6 +165,9 @@ def _decompiled(function: types.FunctionType) -> FunctionSource:
     code = function.__code__
     known = _known.get(("", code))
     if known is None:
+        # few programs need it
+        from tapec.frontend.source.decompiled import text_of
+
         text = None if code.co_filename == NOWHERE else text_of(code)
         if text is None:
             raise _without_text(function)
