@@ -339,6 +339,8 @@ class _Writer:
         if begins_loop and not any(isinstance(inner, For | Loop) for inner in walk((stmt,))):
             # what a loop starts from, and what is kept of it
             return ""
+        if _speaks_for_itself(stmt, span.text.strip()):
+            return ""
         here = (span.file, span.line)
         if here == self.last or any(one is not None and (one.file, one.line) == here for one in self.open):
             return ""
@@ -437,6 +439,16 @@ def _opposite(test: Expr) -> Expr:
         if not any(isinstance(part, Op) and part.fn == "not" for part in parts):
             return Op(_OTHER_WORD[test.fn], parts)
     return test.args[0] if isinstance(test, Op) and test.fn == "not" else Op("not", (test,))
+
+
+def _speaks_for_itself(stmt: Stmt, line: str) -> bool:
+    """Whether a statement of the user's line needs no quotation: it names an extent, or an error that has the line."""
+    match stmt:
+        case Assign(value=Op(fn="dim")):
+            return True
+        case If(body=(Raise(args=(*_, Const(value=str(shown)))),), orelse=()):
+            return shown == line or (shown.endswith("...") and line.startswith(shown.removesuffix("...")))
+    return False
 
 
 def _says(line: str, quoted: str) -> bool:

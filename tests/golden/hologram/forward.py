@@ -62,11 +62,9 @@ def hologram_jvp(phase, field, phase_dot):
     else:
         out = phase
         out_dot = phase_dot
-    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     out_size = out.shape[0]
     if out_size <= 0:
         raise tapec_runtime.IndexOutOfRange("`wave`", 0, 0, out_size, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
-    # wave = np.exp(1j * phase) * field + 1.0
     wave_im_dot = np.zeros(out_size)
     wave_re = np.empty(out_size)
     wave_re_dot = np.zeros(out_size)

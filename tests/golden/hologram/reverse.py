@@ -19,7 +19,6 @@ def hologram_value_and_grad(phase, field):
 
     # forward sweep
     n = phase.shape[0]
-    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("`wave`", 0, 0, n, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
     # wave = np.exp(1j * phase) * field + 1.0
@@ -88,10 +87,8 @@ def hologram_value_and_grad_general(phase, field):
         step_2 = 0
     else:
         step_2 = 1
-    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     if extent <= 0:
         raise tapec_runtime.IndexOutOfRange("`wave`", 0, 0, extent, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
-    # wave = np.exp(1j * phase) * field + 1.0
     out_2 = np.empty(extent)
     for i in range(extent):
         out_2[i] = field_im[i * step_2]

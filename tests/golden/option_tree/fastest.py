@@ -17,7 +17,6 @@ def option_tree_value_and_grad(spot, strike, steps):
     steps_plus_one = steps + 1
     if steps_plus_one < 0:
         raise ValueError("negative dimensions are not allowed")
-    # return values[0]
     if steps < 0:
         raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps_plus_one, "return values[0]")
     power_store = np.empty(max(steps_plus_one, 0))

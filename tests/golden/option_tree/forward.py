@@ -15,10 +15,8 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
     # values = np.empty(steps + 1)
     if steps + 1 < 0:
         raise ValueError("negative dimensions are not allowed")
-    # return values[0]
     if steps < 0:
         raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")
-    # values = np.empty(steps + 1)
     values_dot = np.zeros(steps + 1)
     values = np.empty(steps + 1)
     for i in range(steps + 1):

@@ -17,7 +17,6 @@ def pairwise_energy_jvp(p, cutoff, p_dot):
     p_cols = p.shape[1]
     if p_cols != p_dot.shape[1]:
         raise ValueError("the tangent of `p` has another shape than `p`")
-    # dy = p[i, 1] - p[j, 1]
     if p_cols < 2 and p_rows > 1:
         raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_cols, "dy = p[i, 1] - p[j, 1]")
     energy = 0.0

@@ -15,7 +15,6 @@ def pairwise_energy_value_and_grad(p, cutoff):
     # forward sweep
     p_cols = p.shape[1]
     p_rows = p.shape[0]
-    # dy = p[i, 1] - p[j, 1]
     if p_cols < 2 and p_rows > 1:
         raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_cols, "dy = p[i, 1] - p[j, 1]")
     energy = 0.0

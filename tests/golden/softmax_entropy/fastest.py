@@ -20,10 +20,8 @@ def softmax_entropy_value_and_grad(z, label):
     tapec_runtime.wide_vectors()
     # forward sweep
     n = z.shape[0]
-    # top = z[0]
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, n, "top = z[0]")
-    # return math.log(total) + top - z[label]
     if label >= n or label + n < 0:
         raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]

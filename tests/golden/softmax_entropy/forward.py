@@ -16,10 +16,8 @@ def softmax_entropy_jvp(z, label, z_dot):
     n = z.shape[0]
     if n != z_dot.shape[0]:
         raise ValueError("the tangent of `z` has another shape than `z`")
-    # top = z[0]
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, n, "top = z[0]")
-    # return math.log(total) + top - z[label]
     if label >= n or label + n < 0:
         raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]

@@ -25,10 +25,10 @@ def wave_buffers_jvp(u, v, steps, u_dot):
     for _ in range(steps):
         # for i in range(1, now.size - 1):
         for i in range(1, now.shape[0] - 1):
-            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             now_size = now.shape[0]
             if i >= now_size or i < -now_size:
                 raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             product = 2.0 * now[i]
             tangent = 2.0 * now_dot[i]
             old_size = old.shape[0]
