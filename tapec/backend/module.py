@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 import types
 from typing import Any
 
@@ -17,16 +18,18 @@ from tapec.optimise.vector_operations import VECTORISED
 from tapec.version import __version__
 
 _LARGEST_TABLE = 4096
-_REVERSE = """
-
-The forward sweep computes the value and keeps what the reverse sweep reads.  `x_bar` is the adjoint of `x`: the
-derivative of the result by it.  A comment is the line of the source that the lines below it come from.
-"""
-_FORWARD = """
-
-`x_dot` is the tangent of `x`: how fast it changes.  A comment is the line of the source that the lines below it
-come from.
-"""
+# the arguments by which a function differentiates, as it says
+_ASKED = re.compile(r"with respect to (.+)")
+# of the lines at the head, so that few of them end with one word
+_WIDTHS = {"_bar": 117, "_dot": 115}
+_REVERSE = (
+    "The forward sweep computes the value and keeps what the reverse sweep reads.  `{0}_bar` is the adjoint of `{0}`: "
+    "the derivative of the result by it.  A comment is the line of the source that the lines below it come from."
+)
+_FORWARD = (
+    "`{0}_dot` is the tangent of `{0}`: how fast it changes.  A comment is the line of the source that the lines "
+    "below it come from."
+)
 _VECTORISED = """
 Elementary functions in loops are those of tapec_runtime, which vectorise; the option math="libm"
 takes the C library's.
@@ -76,12 +79,22 @@ def _explained(made: list[Program]) -> str:
     """How to read the functions of a module."""
     lines = [line for one in made for line in one.source.splitlines()]
     if any(line.lstrip().startswith("# reverse sweep") for line in lines):
-        how = _REVERSE
+        how = _of_an_argument(_REVERSE, "_bar", made)
     else:
-        how = _FORWARD if any("_dot" in line for line in lines) else ""
+        how = _of_an_argument(_FORWARD, "_dot", made) if any("_dot" in line for line in lines) else ""
     if any(f"{name}(" in one.text for name in VECTORISED.values() for one in made):
         how = (how or "\n") + _VECTORISED
     return how
+
+
+def _of_an_argument(text: str, suffix: str, made: list[Program]) -> str:
+    """What adjoints or tangents are called, said of an argument that has one: by which there is a derivative, first."""
+    source = "\n".join(one.source for one in made)
+    found = set(re.findall(rf"\b(\w+){suffix}\b", source))
+    asked = [name for names in _ASKED.findall(source) for name in re.findall(r"`(\w+)`", names)]
+    params = [name for one in made for name in one.core.params]
+    name = next((name for name in (*asked, *params) if name in found), "x")
+    return f"\n\n{textwrap.fill(text.format(name), _WIDTHS[suffix])}\n"
 
 
 def _define(known: dict[str, str], name: str, text: str) -> None:

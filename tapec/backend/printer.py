@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -63,6 +64,8 @@ _OPPOSITE = {"==": "!=", "!=": "=="}
 _OTHER_WORD = {"and": "or", "or": "and"}
 _WRAPPED: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _ATOM = 14
+# a literal that is no integer
+_NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(?!\w)")
 _CASTS = {"float64": "float", "int64": "int", "bool": "bool"}
 
 
@@ -319,7 +322,7 @@ class _Writer:
             self.trace(stmt.span)
             self.open.pop()
             # a line that came out as the user wrote it needs no quotation
-            if quoted and quoted not in (self.lines[place].strip(), _unmarked(stmt)):
+            if quoted and not _says(self.lines[place], quoted) and quoted != _unmarked(stmt):
                 self.lines.insert(place, f"{INDENT * depth}# {quoted}")
                 self.origins.insert(place, stmt.span)
 
@@ -335,6 +338,8 @@ class _Writer:
         begins_loop = span.text.lstrip().startswith(("for ", "while "))
         if begins_loop and not any(isinstance(inner, For | Loop) for inner in walk((stmt,))):
             # what a loop starts from, and what is kept of it
+            return ""
+        if _speaks_for_itself(stmt, span.text.strip()):
             return ""
         here = (span.file, span.line)
         if here == self.last or any(one is not None and (one.file, one.line) == here for one in self.open):
@@ -402,7 +407,10 @@ class _Writer:
         self.lines.append(f"{pad}{word} {test}:")
         self.block(body, depth + 1)
         if len(orelse) == 1 and isinstance(orelse[0], If) and orelse[0].body:
+            self.open.append(orelse[0].span)
             self.conditional(orelse[0], depth, "elif")
+            self.trace(orelse[0].span)
+            self.open.pop()
         elif orelse:
             self.lines.append(f"{pad}else:")
             self.block(orelse, depth + 1)
@@ -431,6 +439,26 @@ def _opposite(test: Expr) -> Expr:
         if not any(isinstance(part, Op) and part.fn == "not" for part in parts):
             return Op(_OTHER_WORD[test.fn], parts)
     return test.args[0] if isinstance(test, Op) and test.fn == "not" else Op("not", (test,))
+
+
+def _speaks_for_itself(stmt: Stmt, line: str) -> bool:
+    """Whether a statement of the user's line needs no quotation: it names an extent, or an error that has the line."""
+    match stmt:
+        case Assign(value=Op(fn="dim")):
+            return True
+        case If(body=(Raise(args=(*_, Const(value=str(shown)))),), orelse=()):
+            return shown == line or (shown.endswith("...") and line.startswith(shown.removesuffix("...")))
+    return False
+
+
+def _says(line: str, quoted: str) -> bool:
+    """Whether a line is the user's line, but for blanks and how numbers are spelt."""
+    return line.strip() == quoted or _spelt(line) == _spelt(quoted)
+
+
+def _spelt(line: str) -> str:
+    """A line without blanks, and with one spelling of each number."""
+    return "".join(_NUMBER.sub(lambda found: repr(float(found.group())), line).split())
 
 
 def _unmarked(stmt: Stmt) -> str | None:

@@ -52,8 +52,9 @@ from tapec.transforms.emitter import Emitter
 ERROR = "tapec_runtime.IndexOutOfRange"
 # how much an error shows of the user's line
 _WIDTH = 72
-# of the adjoint, tangent or sets of a version of an array
+# of the adjoint, tangent or sets of a version of an array, or of a part of a complex one
 _SUFFIX = re.compile(r"(_\d+|_bar|_dot|_set|_parts)+$")
+_PART = re.compile(r"_(?:re|im)$")
 
 
 def with_guards(function: Function, sources: Iterable[str], targets: set[str], reads: bool = False) -> Function:
@@ -329,7 +330,9 @@ def error(span: Span | None, array: str, axis: int, index: Atom, size: Atom) -> 
     line = "" if span is None else span.text.strip()
     line = line if len(line) <= _WIDTH else line[: _WIDTH - 3] + "..."
     name = _SUFFIX.sub("", array)
-    called = f"`{name}`" if re.search(rf"\b{re.escape(name)}\b", span.text if span else "") else "an array"
+    text = span.text if span else ""
+    named = (one for one in (name, _PART.sub("", name)) if re.search(rf"\b{re.escape(one)}\b", text))
+    called = next((f"`{one}`" for one in named), "an array")
     return Raise(ERROR, (Const(called), Const(axis), index, size, Const(line)), span)
 
 

@@ -169,3 +169,11 @@ def test_two_programs_in_one_module_keep_their_versions_apart(monkeypatch: pytes
     assert len(functions_of(joined_text(tuple(made), "Both"), monkeypatch)) == 4
     with pytest.raises(UsageError, match="are called `weighted_grad`"):
         joined_text((made[1], made[1]), "Twice")
+
+
+def test_the_head_speaks_of_an_argument_that_has_an_adjoint() -> None:
+    def weighted(x, scale):
+        return x * scale * scale
+
+    text = tapec.emit(weighted, wrt="scale", signature="f8, f8")
+    assert "`scale_bar` is the adjoint of `scale`: " in " ".join(text.split())

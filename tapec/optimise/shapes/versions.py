@@ -92,7 +92,7 @@ class Versions:
         found = [first]
         for k, before in enumerate(self.special, 1):
             few = before.few and (k < last or not before.equal and not before.below)
-            name, which = ("larger", "larger arrays") if few else ("general", "arrays of any shapes")
+            name, which = ("larger", "larger arrays") if few else ("general", "arrays of any lengths")
             doc = f"The same as `{first.name}`, for {which}."
             found.append(replace(self.programs[k], name=f"{first.name}_{name}", doc=doc))
         given = iter(found)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.liveness import Liveness
+from tapec.errors import Span
 from tapec.optimise.name_origins import Vocabulary, is_adjoint
 from tapec.optimise.simplify.available_values import Available
 from tapec.optimise.simplify.branch_outcomes import Env, Outcomes
@@ -327,8 +328,8 @@ class _Single:
             key = (a, b, self.old[name])
             if key not in merged:
                 merged[key] = self.define(name)
-                first_out.append(Assign(merged[key], a, stmt.span))
-                second_out.append(Assign(merged[key], b, stmt.span))
+                first_out.append(Assign(merged[key], a, _cause(stmt.body, name) or stmt.span))
+                second_out.append(Assign(merged[key], b, _cause(stmt.orelse, name) or stmt.span))
                 self.outcomes.note(test, merged[key], (a, b))
             env[name] = Name(merged[key])
         return env
@@ -438,6 +439,12 @@ class _Single:
             made.append(Assign(kept, Name(merge), stmt.span))
             pending = {m: Name(kept) if v == Name(merge) else v for m, v in pending.items()}
         return made
+
+
+def _cause(block: Block, name: str) -> Span | None:
+    """Where the user's statement is that a side of a branch sets a name for last, if that is one of its own."""
+    last = next((stmt for stmt in reversed(block) if name in writes(stmt)), None)
+    return last.span if isinstance(last, Assign) else None
 
 
 def _complete(block: Iterable[Stmt]) -> Block:

@@ -19,7 +19,6 @@ def branches_jvp(x, y, x_dot):
         z_dot = np.cos(x) * x_dot
     else:
         z = x - y * y
-        # elif x > 0.0:
         z_dot = x_dot
     # return z * z
     tangent = z * z_dot

@@ -32,6 +32,6 @@ def branches_value_and_grad(x, y):
         # z = np.sin(x) - y
         x_bar = np.cos(x) * z_bar
     else:
-        # elif x > 0.0:
+        # z = x - y * y
         x_bar = z_bar
     return z * z, (x_bar,)

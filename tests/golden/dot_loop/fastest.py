@@ -15,7 +15,6 @@ def dot_loop_value_and_grad(x, y):
     # forward sweep
     n = y.shape[0]
     x_size = x.shape[0]
-    # s += x[i] * y[i]
     if x_size > n:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, x_size - 1, n, "s += x[i] * y[i]")
     s = 0.0

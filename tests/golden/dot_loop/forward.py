@@ -15,7 +15,6 @@ def dot_loop_jvp(x, y, x_dot):
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     y_size = y.shape[0]
-    # s += x[i] * y[i]
     if n > y_size:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, n - 1, y_size, "s += x[i] * y[i]")
     s = 0.0

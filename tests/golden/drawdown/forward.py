@@ -14,7 +14,6 @@ def drawdown_jvp(x, x_dot):
     n = x.shape[0]
     if n != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    # peak = x[0]
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]

@@ -14,7 +14,6 @@ def drawdown_value_and_grad(x):
     """The value of `drawdown` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    # peak = x[0]
     if n <= 0:
         raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]

@@ -41,7 +41,7 @@ def elementwise_value_and_grad(x, y):
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def elementwise_value_and_grad_general(x, y):
-    """The same as `elementwise_value_and_grad`, for arrays of any shapes."""
+    """The same as `elementwise_value_and_grad`, for arrays of any lengths."""
     # forward sweep
     n = x.shape[0]
     y_size = y.shape[0]

@@ -19,7 +19,6 @@ def views_value_and_grad(x):
     for i in range(n):
         y[i] = x[i]
     larger = max(n - 2, 0)
-    # inner[i] = inner[i] * y[i]
     if larger >= n and larger > 0:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
     y_next_store = np.empty(larger)

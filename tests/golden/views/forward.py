@@ -19,7 +19,6 @@ def views_jvp(x, x_dot):
     y_dot = x_dot[:n].copy()
     y = x.copy()
     larger = max(n - 2, 0)
-    # inner[i] = inner[i] * y[i]
     if larger >= n and larger > 0:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
     # for i in range(inner.size):

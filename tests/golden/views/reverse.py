@@ -16,7 +16,6 @@ def views_value_and_grad(x):
     n = x.shape[0]
     y = x.copy()
     larger = max(n - 2, 0)
-    # inner[i] = inner[i] * y[i]
     if larger >= n and larger > 0:
         raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
     y_next_store = np.empty(larger)
