@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tapec.optimise.driver import Watcher, name_of
 from tapec.optimise.passes import READABLE
+from tapec.optimise.simplify.conditional_values import choose_values
 from tapec.syntax.core import Function
 from tapec.syntax.verify import faults
 
-_READABLE = {name_of(change) for change in READABLE}
+# what comes after names have been joined sees those of the user
+_READABLE = {name_of(change) for change in (*READABLE, choose_values)}
 
 
 class Verified(Watcher):
