@@ -61,6 +61,11 @@ def _noncentral_f(c: str, x: str) -> tuple[str, str]:
     return by_c, f"(exp({logarithm} + xlogy(0.5*m - 1, {x}))*hyp1f1(0.5*(m + n), 0.5*m, {place}))"
 
 
+def weighted_exponential(z: str) -> str:
+    """The integral of `2*t*exp(z*t)` from 0 to 1; SciPy's function does not return where z is huge, and it inf."""
+    return f"hyp1f1(2, 3, minimum({z}, 1e3))"
+
+
 def _row(heading: str, formula: str, **more: str) -> Row:
     """A row of a function of `scipy.special`."""
     return rule(f"{SCIPY}.{heading}", formula, **more)  # type: ignore[arg-type]
@@ -226,7 +231,8 @@ DISTRIBUTIONS = table(
     _row("_smirnovp(n, x)", "0*dx", refused="n x", note=_DENSITY),
     _row(
         "tklmbda(x, l)",
-        "(dx - 0.5*(log(y)*log(y)*hyp1f1(2, 3, l*log(y)) - log1p(-y)*log1p(-y)*hyp1f1(2, 3, l*log1p(-y)))*dl)"
+        f"(dx - 0.5*(log(y)*log(y)*{weighted_exponential('l*log(y)')}"
+        f" - log1p(-y)*log1p(-y)*{weighted_exponential('l*log1p(-y)')})*dl)"
         "/(y**(l - 1) + (1 - y)**(l - 1)) if y > 0 and y < 1 else 0*dx",
         source="DLMF 13.4.1",
     ),

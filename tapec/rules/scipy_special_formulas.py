@@ -7,7 +7,7 @@ DLMF is the NIST Digital Library of Mathematical Functions, dlmf.nist.gov.
 from __future__ import annotations
 
 from tapec.rules.formula import SCIPY
-from tapec.rules.scipy_special_distributions import DISTRIBUTIONS
+from tapec.rules.scipy_special_distributions import DISTRIBUTIONS, weighted_exponential
 from tapec.rules.table import Row, join, rule, table
 
 _ORDER = "there is no closed form of the derivative by the order"
@@ -81,12 +81,20 @@ _FUNCTIONS = table(
         "x/hypot(1, x/d)*dx + (x/d)*(x/d)*(x/d)*(x/d)*d/(hypot(1, x/d)*(1 + hypot(1, x/d))*(1 + hypot(1, x/d)))*dd",
     ),
     # what an exponent adds is the integral of `t * exp(u * t)` from 0 to 1, times a square
-    _row("boxcox(x, p)", "x**(p - 1)*dx + 0.5*log(x)*log(x)*hyp1f1(2, 3, p*log(x))*dp", source=_POWER),
-    _row("boxcox1p(x, p)", "(1 + x)**(p - 1)*dx + 0.5*log1p(x)*log1p(x)*hyp1f1(2, 3, p*log1p(x))*dp", source=_POWER),
-    _row("inv_boxcox(x, p)", "y**(1 - p)*(dx - 0.5*log(y)*log(y)*hyp1f1(2, 3, p*log(y))*dp)", source=_POWER),
+    _row("boxcox(x, p)", f"x**(p - 1)*dx + 0.5*log(x)*log(x)*{weighted_exponential('p*log(x)')}*dp", source=_POWER),
+    _row(
+        "boxcox1p(x, p)",
+        f"(1 + x)**(p - 1)*dx + 0.5*log1p(x)*log1p(x)*{weighted_exponential('p*log1p(x)')}*dp",
+        source=_POWER,
+    ),
+    _row(
+        "inv_boxcox(x, p)",
+        f"y**(1 - p)*(dx - 0.5*log(y)*log(y)*{weighted_exponential('p*log(y)')}*dp)",
+        source=_POWER,
+    ),
     _row(
         "inv_boxcox1p(x, p)",
-        "(1 + y)**(1 - p)*(dx - 0.5*log1p(y)*log1p(y)*hyp1f1(2, 3, p*log1p(y))*dp)",
+        f"(1 + y)**(1 - p)*(dx - 0.5*log1p(y)*log1p(y)*{weighted_exponential('p*log1p(y)')}*dp)",
         source=_POWER,
     ),
     _row("exp10(x)", "y*LN10*dx"),
@@ -222,7 +230,7 @@ _FUNCTIONS = table(
     _row("shichi_1(x)", "cosh(x)/x*dx", source="DLMF 6.2.16"),
     _row("fresnel_0(x)", "sin(0.5*PI*x*x)*dx", source="DLMF 7.2.8"),
     _row("fresnel_1(x)", "cos(0.5*PI*x*x)*dx", source="DLMF 7.2.7"),
-    _row("exprel(x)", "0.5*hyp1f1(2, 3, x)*dx", source="DLMF 13.3.15"),
+    _row("exprel(x)", f"0.5*{weighted_exponential('x')}*dx", source="DLMF 13.3.15"),
     _row("powm1(x, p)", "p*x**(p - 1)*dx + (y + 1)*log(x)*dp"),
     _row(
         "wofz_0(x, z)",
