@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
 import itertools
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +35,8 @@ def check_grads(
     """Check the derivatives of `f` at `args`, in a random direction.
 
     args     the arguments, a tuple
-    wrt      positions of the arguments to move; by default all floats and arrays of floats, real or complex
+    wrt      names or positions of the arguments to move; by default all floats and arrays of floats, real or complex,
+             and tuples, lists, dicts and dataclasses of nothing else
     order    derivatives to check: 2 checks the gradient's derivative too, and so on
     rtol     relative tolerance against central differences; by default 1e-6, 1e-2 for float32.
              Reverse is held to forward mode a thousand times more tightly
@@ -110,12 +113,12 @@ def compare(
     if order < 1:
         raise UsageError(f"order must be at least 1, not {order}")
     args = tuple(args)
-    positions = _positions(args, wrt)
+    bound = unbound(f)
+    names = bound.free(parameters(plain_function(bound.function)))
+    positions = _positions(args, wrt, names)
     single = any(leaf.dtype in (np.float32, np.complex64) for k in positions for leaf in _leaves(args[k]))
     rtol = (1e-2 if single else 1e-6) if rtol is None else rtol
     atol = rtol if atol is None else atol
-    bound = unbound(f)
-    names = bound.free(parameters(plain_function(bound.function)))
     moves = {"all": positions}
     if apart and len(positions) > 1:
         moves = {names[min(k, len(names) - 1)]: (k,) for k in positions} | moves
@@ -137,12 +140,22 @@ def _gradient(f: Callable[..., Any], positions: tuple[int, ...], count: int) -> 
     return namespace["gradient"]
 
 
-def _positions(args: tuple[Any, ...], wrt: Any) -> tuple[int, ...]:
-    if wrt is not None:
-        return (wrt,) if isinstance(wrt, int) else tuple(wrt)
-    found = tuple(k for k, arg in enumerate(args) if _is_float(arg))
-    if not found:
-        raise UsageError("none of the arguments is a float or an array of floats")
+def _positions(args: tuple[Any, ...], wrt: Any, names: Sequence[str]) -> tuple[int, ...]:
+    if wrt is None:
+        found = tuple(k for k, arg in enumerate(args) if _is_float(arg))
+        if not found:
+            raise UsageError("none of the arguments is a float or an array of floats")
+        return found
+    asked = (wrt,) if isinstance(wrt, int | str) else tuple(wrt)
+    found = tuple(list(names).index(one) if one in names else one for one in asked)
+    for one, place in zip(asked, found, strict=True):
+        if not isinstance(place, int) or not -len(args) <= place < len(args):
+            raise UsageError(f"the function has no argument {one!r}")
+        if not _is_float(args[place]):
+            raise UsageError(
+                f"the argument {one!r} has parts that are neither floats nor arrays of floats, and cannot be moved",
+                hint="pass its arrays as arguments of their own to check the derivative by them",
+            )
     return found
 
 
@@ -152,6 +165,10 @@ def _is_float(arg: Any) -> bool:
 
 
 def _leaves(tree: Any) -> list[Any]:
+    if isinstance(tree, dict):
+        return _leaves(tuple(tree.values()))
+    if dataclasses.is_dataclass(tree):
+        return _leaves(tuple(vars(tree).values()))
     if isinstance(tree, tuple | list):
         return [leaf for item in tree for leaf in _leaves(item)]
     return [np.asarray(tree)]
@@ -161,6 +178,13 @@ def _map(function: Callable[..., Any], first: Any, *others: Any) -> Any:
     if isinstance(first, tuple | list):
         mapped = [_map(function, *group) for group in zip(first, *others, strict=True)]
         return type(first)(*mapped) if hasattr(first, "_fields") else tuple(mapped)
+    if isinstance(first, dict):
+        return {key: _map(function, value, *(other[key] for other in others)) for key, value in first.items()}
+    if dataclasses.is_dataclass(first):
+        made = copy.copy(first)
+        for name, value in vars(first).items():
+            object.__setattr__(made, name, _map(function, value, *(getattr(other, name) for other in others)))
+        return made
     return function(first, *others)
 
 

@@ -45,7 +45,7 @@ def train(workers, images, labels):
 if __name__ == "__main__":
     data = load_digits()
     images, labels = data.data / 16.0, data.target
-    # the workers find in the cache what this process compiles
+    # a check first: an error is easier to read here than from a worker
     tapec.check_grads(loss, ({"w": np.ones((64, 2)), "b": np.zeros(2), "last": np.eye(2)}, images[:3], labels[:3] % 2))
     params, losses = train(2, images[:1500], labels[:1500])
     again, _ = train(1, images[:1500], labels[:1500])

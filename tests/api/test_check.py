@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import tapec
 from tapec import check_grads
+from tapec.check import compare
 from tapec.errors import GradientMismatch, UsageError
 
 
@@ -20,6 +23,28 @@ def test_right_derivatives_pass():
     check_grads(product, (np.array([1.0, 2.0]), 0.5), wrt=1)
     check_grads(lambda x: (np.sqrt(x), x[0] * x[1]), (np.array([1.0, 2.0]),))
     check_grads(lambda x, n: x * n, (1.5, 3))
+
+
+@dataclass
+class Model:
+    scale: float
+    weights: np.ndarray
+
+
+@pytest.mark.generated
+def test_dicts_and_dataclasses_are_moved_and_arguments_are_named():
+    x = np.array([1.0, 2.0])
+
+    def of_dict(x, p):
+        return p["scale"] * np.sum(x * p["weights"]) ** 2
+
+    def of_object(x, p):
+        return p.scale * np.sum(x * p.weights) ** 2
+
+    for f, p in ((of_dict, {"scale": 2.0, "weights": x + 1.0}), (of_object, Model(2.0, x + 1.0))):
+        assert [(row.moved, row.agrees) for row in compare(f, (x, p))] == [("x", True), ("p", True), ("all", True)]
+        check_grads(f, (x, p), wrt="p", order=2)
+        check_grads(f, (x, p), wrt=("x", 1))
 
 
 @pytest.mark.slow

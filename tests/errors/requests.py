@@ -358,6 +358,16 @@ def checks_no_floats():
 
 
 @misuse
+def an_argument_to_check_that_is_not_there():
+    tapec.check_grads(square, (1.0,), wrt="y")
+
+
+@misuse
+def an_argument_to_check_that_cannot_be_moved():
+    tapec.check_grads(lambda x, p: x * p[0] * p[1], (1.0, (2.0, 3)), wrt="p")
+
+
+@misuse
 def emits_a_large_table():
     table = np.zeros(5000)
     tapec.emit(lambda x: x * table[1], signature="f8")
