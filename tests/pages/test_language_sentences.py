@@ -158,6 +158,22 @@ def complexes(x, c, z):
     return np.sum(np.abs(x * z * c) ** 2)
 
 
+@row("`import a.b as c`")
+def imports(x):
+    import math
+
+    import numpy.linalg as algebra
+
+    return algebra.norm(x) * math.pi
+
+
+@row("`from a import b`")
+def imports_of_names(x):
+    from math import tau
+
+    return np.sum(x) * tau
+
+
 @row("`x = y`, `a, b = b, a`, `x[i] = y`, `x[1:] = y`")
 def assignments(x):
     a, b = x[0], x[1]
