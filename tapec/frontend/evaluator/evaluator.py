@@ -356,7 +356,7 @@ class Evaluator(LoweringMethods):
         if known is not None:
             return known
         # integers of Numba's wrap around, those of Python do not
-        if self.frame.jitted is None and is_too_large(fn, syms):
+        if is_too_large(fn, syms) and (self.frame is None or self.frame.jitted is None):
             self.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         if fn == "<" and syms[0].type == INT64 and syms[1].atom == Const(0) and self.lengths.is_count(syms[0].atom):
             return number(False)
