@@ -14,6 +14,7 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend.calls.inlining import call_function
+from tapec.frontend.calls.numba_vectorize import dtype_of_element
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import Neighbours, Static, Sym, Tup, Value, describe, is_scalar, number
@@ -88,7 +89,7 @@ def _result(
     """The array of results, with what stands at its borders."""
     border = stencil.options.get("cval", 0)
     if out is None:
-        dtype = _dtype(ev, element, len(shape))
+        dtype = dtype_of_element(ev, element, len(shape))
         if not np.can_cast(np.min_scalar_type(border), dtype):
             ev.fail(TypeMismatch, f"the `cval` of {name} is {border!r}, which is no {dtype}", node)
         fill: Value = ev.scalar(ev.wrap(border, node))
@@ -106,20 +107,6 @@ def _result(
     if "cval" in stencil.options:
         ev.method(out, "fill", [ev.wrap(border, node)], {}, node)
     return out
-
-
-def _dtype(ev: Evaluator, element: Any, rank: int) -> str:
-    """The dtype of an element: it is computed once, and what that has written is dropped."""
-    entry, taken, outer = ev.snapshot(), set(ev.taken), ev.block
-    ev.block = []
-    try:
-        found = element((number(0),) * rank)
-    finally:
-        ev.block = outer
-    ev.restore(entry)
-    ev.taken = taken | ev.fixed
-    dtype: str = found.type.dtype
-    return dtype
 
 
 def _reach(ev: Evaluator, stencil: Any, definition: Any, relative: list[str], rank: int, node: Any) -> Reach:

@@ -61,7 +61,7 @@ def call(ev: Evaluator, ufunc: Any, function: types.FunctionType, args: Args, kw
     def element(index: tuple[Sym, ...]) -> Any:
         return value_of([element_at(ev, one, index, shape) for one in given])
 
-    result = allocate(ev, made or _tried(ev, element, len(shape.extents)), shape.extents)
+    result = allocate(ev, made or dtype_of_element(ev, element, len(shape.extents)), shape.extents)
 
     def fill(index: tuple[Sym, ...]) -> None:
         if len(index) == len(shape.extents):
@@ -97,7 +97,7 @@ def _loop_types(ev: Evaluator, ufunc: Any, given: list[Any], node: Any) -> tuple
     return [str(one) for one in found.inputs], str(found.outputs[0])
 
 
-def _tried(ev: Evaluator, element: Any, rank: int) -> str:
+def dtype_of_element(ev: Evaluator, element: Any, rank: int) -> str:
     """The dtype of an element: it is computed once, and what that has written is dropped."""
     entry, taken, outer = ev.snapshot(), set(ev.taken), ev.block
     ev.block = []
