@@ -160,9 +160,9 @@ def _conversion(label: str, like: Any, given: Any, copied: bool) -> str:
         text = f"{label}.astype(np.{ours.dtype})"
     elif copied:
         text = f"{label}.copy()"
-    if text != label and layout == "A":
-        layout = "C"
-    if ours.layout == "A" or ours.layout == layout:
+        # NumPy copies by rows, Numba keeps columns.
+        layout = "A" if layout == "F" else "C"
+    if ours.layout in ("A", layout):
         return text
     return f"np.as{'fortran' if ours.layout == 'F' else 'contiguous'}array({text})"
 

@@ -187,6 +187,21 @@ def test_seeds_of_other_dtypes_and_layouts_are_converted():
     assert tapec.vjp_fun(lambda x: x * x)(2.0, 3)[1] == 12.0
 
 
+def written_by_columns(x):
+    rows = x.T.ravel()
+    rows[0] = 1.0
+    rows *= 2.0
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_tangents_that_are_copied_are_in_the_order_of_what_they_belong_to(order):
+    columns, seed = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0], [7.0, 8.0]], order=order)
+    # 8 x . dx, but for the first element
+    assert tapec.jvp_fun(written_by_columns)(columns.copy("F"), seed) == (120.0, 8.0 * (12.0 + 21.0 + 32.0))
+    assert tapec.jvp(written_by_columns, (columns.copy("F"),), (seed,)) == (120.0, 8.0 * (12.0 + 21.0 + 32.0))
+
+
 def overwrites(x, a):
     for i in range(x.shape[0]):
         x[i] = x[i] * a[i]
