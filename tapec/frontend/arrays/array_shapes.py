@@ -55,7 +55,8 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     made = reshaped(ev, owner, dims, node)
     if not is_none(again):
         return copy(ev, made, None, node)
-    return copy_of_view(ev, made, owner, "reshape") if is_unclear(ev, owner) and not ev.frame.library else made
+    copied = is_unclear(ev, owner, parts=False) and not ev.frame.library
+    return copy_of_view(ev, made, owner, "reshape") if copied else made
 
 
 def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -76,7 +77,7 @@ def _in_columns(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> Sym:
     if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be reshaped", node)
-    if is_unclear(ev, owner):
+    if is_unclear(ev, owner, parts=False):
         owner = ev.sym(copy(ev, owner, None, node))
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     size = ev.sym(ev.get_attribute(owner, "size", node))
@@ -119,7 +120,8 @@ def _missing(ev: Evaluator, size: Sym, rest: Sym) -> Sym:
 
 def ravel(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = _ordered(ev, ev.materialise(args[0]), argument(args, kwargs, 1, "order"), node)
-    made = reshaped(ev, owner, (ev.sym(ev.get_attribute(owner, "size", node)),), node)
+    rows = copy(ev, owner, None, node) if is_unclear(ev, owner) else owner
+    made = reshaped(ev, rows, (ev.sym(ev.get_attribute(owner, "size", node)),), node)
     return copy_of_view(ev, made, owner, "ravel") if is_unclear(ev, owner) and not ev.frame.library else made
 
 

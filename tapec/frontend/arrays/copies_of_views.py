@@ -18,10 +18,9 @@ from tapec.errors import Span, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import CopyOfView, Evaluator
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf, freeze
 from tapec.frontend.evaluator.values import Complex, Sym, Tup, Value, number
-from tapec.frontend.operations.allocation import dim, dim_key
+from tapec.frontend.operations.allocation import dim, renamed
 from tapec.frontend.operations.complex_arithmetic import joined
-from tapec.frontend.operations.memory_order import may_be_in_columns
-from tapec.frontend.structures.merging import note_roots
+from tapec.frontend.operations.memory_order import may_have_gaps
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -70,14 +69,11 @@ def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part:
         if ev.roots.get(other, frozenset()) & memory:
             memory |= known.memory
     # an assignment of its own, where the copy is complete
-    result = ev.assign(made.atom, made.type)
+    result = renamed(ev, made)
     assert isinstance(result.atom, Name)
-    note_roots(ev, result.atom.id, made)
-    for axis in range(made.type.ndim):
-        ev.dims[result.atom.id, axis] = dim(ev, made, axis).atom
-        ev.dim_keys[result.atom.id, axis] = dim_key(ev, made, axis)
     # an array in columns of which NumPy makes a vector without a copy has one column, or one row
-    by_contiguity = function in _CONTIGUOUS or (made.type.ndim == 1 and source.type.layout == "F")
+    as_vector = function == "reshape" and made.type.ndim == 1 and source.type.layout == "F"
+    by_contiguity = as_vector or function in _CONTIGUOUS
     # nor does the program know what NumPy does with memory that may have another order there
     is_asked = by_contiguity and not part and not memory & ev.in_columns
     guard = _guard(ev, source, function) if is_asked else ()
@@ -103,15 +99,15 @@ def _guard(ev: Evaluator, source: Sym, function: str) -> Block:
     return freeze(test)
 
 
-def is_unclear(ev: Evaluator, value: Value) -> bool:
+def is_unclear(ev: Evaluator, value: Value, parts: bool = True) -> bool:
     """Whether an array's memory may be contiguous although its type does not say so, or the other way round.
 
-    NumPy then makes no copy, or makes one.
+    NumPy then makes no copy, or makes one.  `parts`: whether those of complex arrays are unclear.
     """
     if not isinstance(value, Sym | Complex) or not isinstance(value.type, Array):
         return False
     # an array in columns is contiguous in rows, too, where all extents but one are 1
-    return value.type.layout != "C" or (not ev.frame.library and may_be_in_columns(ev, value))
+    return value.type.layout != "C" or (not ev.frame.library and may_have_gaps(ev, value, parts))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from tapec.frontend.evaluator.values import (
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.iterators import once
 from tapec.frontend.operations import allocation, broadcasting, complex_arithmetic
+from tapec.frontend.operations.memory_order import mark
 from tapec.frontend.structures import argument_objects, made_objects, named_tuples
 from tapec.frontend.structures.captured_values import Held
 from tapec.rules import arrays_shape
@@ -112,8 +113,7 @@ def _complex_attribute(ev: Evaluator, owner: Any, attr: str, node: Any) -> Value
     whole = ev.materialise(owner)
     assert isinstance(whole, Complex)
     if attr in ("real", "imag"):
-        part: Sym = whole.re if attr == "real" else whole.im
-        return part
+        return _part(ev, whole.re if attr == "real" else whole.im)
     if attr == "T":
         turned: Complex = complex_arithmetic.each(ev, whole, lambda part: reversed_axes(ev, part))
         return turned
@@ -124,6 +124,16 @@ def _complex_attribute(ev: Evaluator, owner: Any, attr: str, node: Any) -> Value
     if attr == "flat":
         return once(ev, "flat", whole)
     return Method(whole, attr)
+
+
+def _part(ev: Evaluator, part: Sym) -> Sym:
+    """The real or imaginary part of a complex number or array, which is no array in rows for NumPy."""
+    if not isinstance(part.type, Array) or part.type.layout == "A" or ev.frame.library:
+        return part
+    view = allocation.renamed(ev, part)
+    assert isinstance(view.atom, Name)
+    mark(ev, view.atom.id, part=True)
+    return view
 
 
 def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:

@@ -34,6 +34,18 @@ def allocate(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = Fals
     return complex_arithmetic.joined(ev, re, im)
 
 
+def renamed(ev: Evaluator, array: Sym, base: str = "t") -> Sym:
+    """An array by another name, of which other things can be noted."""
+    assert isinstance(array.atom, Name) and isinstance(array.type, Array)
+    result = ev.assign(array.atom, array.type, base)
+    assert isinstance(result.atom, Name)
+    ev.roots[result.atom.id] = ev.roots.get(array.atom.id, frozenset())
+    for axis in range(array.type.ndim):
+        ev.dims[result.atom.id, axis] = dim(ev, array, axis).atom
+        ev.dim_keys[result.atom.id, axis] = dim_key(ev, array, axis)
+    return result
+
+
 def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
     """The extent of an axis, read once per array."""
     assert isinstance(array.atom, Name)

@@ -108,6 +108,12 @@ def test_memory_that_is_contiguous_both_ways_is_found_out_by_the_run(text, modul
         tapec.grad(module_of(PROGRAM.format(text)).program)(X)
 
 
+@pytest.mark.parametrize("text", ["y.reshape(2, 3).T.diagonal()", "np.diag(np.swapaxes(y.reshape(2, 3), 0, 1))"])
+def test_diagonals_of_columns_are_refused_whichever_order_they_have(text, module_of):
+    with pytest.raises(UnsupportedSyntax, match="`np.diag"):
+        tapec.grad(module_of(PROGRAM.format(text)).program)(X)
+
+
 @pytest.mark.parametrize("text", ["np.einsum('i->i', y)", "np.einsum('ij->ji', y.reshape(2, 3))[0]"])
 def test_views_by_einsum_are_refused(text, module_of):
     with pytest.raises(UnsupportedSyntax, match="share memory in NumPy"):

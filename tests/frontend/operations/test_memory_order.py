@@ -26,6 +26,9 @@ IN_COLUMNS = (
     "np.full_like(m.T, 2.0) * m[0, 0]",
     "m[:, [0, 1]]",
     "np.linalg.inv(m.T @ m + np.eye(3)).T * 1.0",
+    "np.kron(m.T, np.eye(1))",
+    # in rows by NumPy, in columns here
+    "np.gradient(m, axis=0)",
 )
 IN_ROWS = ("m * 2.0", "np.sin(m)", "m.T.copy()", "np.copy(m) * 1.0", "m.T @ m", "np.ones((3, 2)) * m[0, 0]")
 VIEWS = ("z.ravel()", "z.reshape(-1)", 'np.asarray(z, order="C").reshape(-1)', "np.ascontiguousarray(z)[0]")
@@ -80,6 +83,27 @@ def test_a_copy_of_a_copy_is_one_of_the_first(chain, tmp_path):
     test_what_nobody_writes_is_taken("m.T * 1.0", chain, tmp_path)
     with pytest.raises(UnsupportedSyntax, match="ravel|reshape|ascontiguousarray"):
         value(program(tmp_path, "m.T * 1.0", chain))
+
+
+GAPS = (
+    "(m.T * 1.0)[0]",
+    "np.array([m[0], m[1]]).T.reshape(3, 2)[0]",
+    "(m + 1j * m).real",
+    "(m[0] + 2j * m[1]).imag",
+    "np.real(m[0] * (1.0 + 2.0j))",
+)
+
+
+@pytest.mark.parametrize(("made", "view"), list(product(GAPS, ("z.ravel()", "np.ascontiguousarray(z).reshape(-1)"))))
+def test_rows_of_columns_and_parts_of_complex_arrays_have_gaps(made, view, tmp_path):
+    test_what_nobody_writes_is_taken(made, view, tmp_path)
+    with pytest.raises(UnsupportedSyntax, match="ravel|ascontiguousarray|reshape"):
+        value(program(tmp_path, made, view))
+
+
+def test_a_reshape_of_a_part_of_a_complex_array_is_a_view(tmp_path):
+    f = program(tmp_path, "(m + 1j * m).imag", "z.reshape(-1)")
+    assert value(f) == pytest.approx(f(M.copy()))
 
 
 def shared_columns(a):
