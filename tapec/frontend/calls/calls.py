@@ -271,7 +271,7 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     of_numba = type(obj).__module__.startswith("numba.")
     method = None if of_numba else special_method(ev, obj, "__call__")
     if method is not None:
-        return call_function(ev, method, [Static(obj), *args], kwargs, node)
+        return ev.call_object(method, [Static(obj), *args], kwargs, node)
     initialise = inspect.getattr_static(obj, "__init__", None) if isinstance(obj, type) else None
     if isinstance(initialise, types.FunctionType):
         ev.fail(

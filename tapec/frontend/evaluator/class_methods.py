@@ -32,13 +32,19 @@ OPERATORS = {
 }
 
 
-def special_method(ev: Evaluator, obj: Any, name: str) -> types.FunctionType | None:
+def binds_as_functions(found: Any) -> bool:
+    """Whether something that a class holds is a method: a function, derivative or compiled function."""
+    ours = hasattr(type(found), "__tapec_lower__") and hasattr(type(found), "__get__")
+    return ours or isinstance(found, types.FunctionType)
+
+
+def special_method(ev: Evaluator, obj: Any, name: str) -> Any:
     """The method of the class of an object; None if it has none that is written in Python.
 
     That it is this one is noted: another one may take its place.
     """
     found = inspect.getattr_static(type(obj), name, None)
-    if not isinstance(found, types.FunctionType):
+    if not binds_as_functions(found):
         return None
     ev.reads[type(obj), name] = found
     return found

@@ -15,7 +15,7 @@ from tapec.frontend.evaluator.class_methods import special_method
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import Static, Sym, Tup, Value, number
 from tapec.frontend.operations.conditions import truth
-from tapec.frontend.source.function_source import is_of_python
+from tapec.frontend.source.function_source import is_of_python, undecorated
 
 
 def compares_itself(obj: Any) -> bool:
@@ -53,15 +53,17 @@ def _is_derived(cls: type, base: type) -> bool:
     return cls is not base and issubclass(cls, base)
 
 
-def _answer(ev: Evaluator, method: types.FunctionType, one: Static, other: Value, node: Any) -> Value | None:
+def _answer(ev: Evaluator, method: Any, one: Static, other: Value, node: Any) -> Value | None:
     """What a method of the class of `one` answers; None if it does not know."""
-    if method.__code__.co_filename == "<string>" and dataclasses.is_dataclass(one.obj):
+    if (plain := undecorated(method)) is None:
+        return None
+    if plain.__code__.co_filename == "<string>" and dataclasses.is_dataclass(one.obj):
         if not isinstance(other, Static) or type(one.obj) is not type(other.obj):
             return None
         fields = [field.name for field in dataclasses.fields(one.obj) if field.compare]
         mine, theirs = (Tup(tuple(ev.get_attribute(side, field, node) for field in fields)) for side in (one, other))
         return ev.compare("==", mine, theirs, node)
-    if is_of_python(method.__code__.co_filename) and isinstance(other, Static):
+    if is_of_python(plain.__code__.co_filename) and isinstance(other, Static):
         # such as that of paths, whose objects do not change
         answer = method(one.obj, other.obj)
         return None if answer is NotImplemented else number(bool(answer))

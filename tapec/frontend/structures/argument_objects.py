@@ -11,6 +11,7 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 
 from tapec.errors import UndefinedName, UnsupportedSyntax, UnsupportedType
+from tapec.frontend.evaluator.class_methods import binds_as_functions
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.handler_arguments import Args, Kwargs
 from tapec.frontend.evaluator.values import Instance, Partial, Record, Static, Value, describe, known_text
@@ -71,12 +72,6 @@ def super_attribute(ev: Evaluator, value: ParentAttributes, attr: str, node: Any
                 return ev.get_attribute(Static(base), attr, node)
             return of_class(ev, owner, base, found, attr, node)
     ev.fail(UndefinedName, f"no class above {value.cls.__qualname__} has an attribute `{attr}`", node)
-
-
-def binds_as_functions(found: Any) -> bool:
-    """Whether something that a class holds is a method: a function, derivative or compiled function."""
-    ours = hasattr(type(found), "__tapec_lower__") and hasattr(type(found), "__get__")
-    return ours or isinstance(found, types.FunctionType)
 
 
 def of_class(ev: Evaluator, owner: Value, cls: type, found: Any, attr: str, node: Any) -> Value:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import types
 from typing import Any
 
 from tapec.errors import UnknownKeyword
+from tapec.frontend.evaluator.class_methods import binds_as_functions
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import Instance, Static, Value
 
@@ -29,11 +29,11 @@ def static_lookup(cls: type, name: str) -> Any:
     return UNDEFINED
 
 
-def custom(cls: type, name: str) -> types.FunctionType | None:
+def custom(cls: type, name: str) -> Any:
     """A special method that a class of the user's defines in Python; None if there is none."""
     found = static_lookup(cls, name)
     ours = cls.__module__.startswith(("numpy", "tapec"))
-    return found if isinstance(found, types.FunctionType) and not ours else None
+    return found if binds_as_functions(found) and not ours else None
 
 
 def check_constructor(ev: Evaluator, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> None:

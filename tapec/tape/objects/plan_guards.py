@@ -19,9 +19,9 @@ import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 
 from tapec.frontend.calls.cached_functions import is_cached
+from tapec.frontend.evaluator.class_methods import binds_as_functions
 from tapec.frontend.expressions.attributes import Flags
 from tapec.frontend.source.function_source import undecorated
-from tapec.frontend.structures.argument_objects import binds_as_functions
 from tapec.syntax.types import Array, Type
 from tapec.tape.objects.class_lookup import static_lookup
 from tapec.tape.objects.snapshots import snapshot
@@ -319,7 +319,7 @@ class PlanGuards:
     def _class_methods(self, slot: int, obj: Any) -> None:
         """Functions that calls find on the class: `__call__`."""
         method = inspect.getattr_static(type(obj), "__call__", None)
-        if isinstance(method, types.FunctionType) and id(method) not in self.owners:
+        if binds_as_functions(method) and id(method) not in self.owners:
             found = self._new(method, f"type(v{slot}).__call__")
             self.structure(found, method)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UsageError
@@ -45,7 +46,8 @@ def _method(objects: Objects, name: str, args: list[Value], node: Any) -> Value 
     if function is None:
         return None
     objects.ev.wrap(function, node, ("attribute", cls, name))
-    if name == "__eq__" and function.__code__.co_filename == "<string>":
+    generated = isinstance(function, types.FunctionType) and function.__code__.co_filename == "<string>"
+    if name == "__eq__" and generated:
         return equal(objects, owner, args[1], node)
     result: Value = objects.ev.call_object(function, args, {}, node)
     return None if isinstance(result, Static) and result.obj is NotImplemented else result

@@ -13,9 +13,9 @@ import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tapec.errors import LoweringError
+from tapec.frontend.evaluator.class_methods import binds_as_functions
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.values import Instance, Items, Lst, Static, Value, describe
-from tapec.frontend.structures.argument_objects import binds_as_functions
 from tapec.frontend.structures.captured_values import Held
 from tapec.frontend.structures.dicts import cell_value
 from tapec.tape.objects.class_lookup import UNDEFINED, class_of, custom, static_lookup

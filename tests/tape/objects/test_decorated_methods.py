@@ -51,6 +51,51 @@ class Kept(Held):
         return super().energy() * 3.0
 
 
+class Layer:
+    def __init__(self, scale):
+        self.w = tapec.Variable(X * scale)
+        self.scale = scale
+
+    @tapec.function
+    def __call__(self, x):
+        return np.sum(self.w * x) * self.scale
+
+    @tapec.function
+    def __matmul__(self, x):
+        return np.sum(self.w * x)
+
+    @tapec.function
+    def __getitem__(self, place):
+        return self.w[place]
+
+
+class Doubled(Layer):
+    @tapec.function
+    def __call__(self, x):
+        return super().__call__(x) * 2.0
+
+
+@pytest.mark.parametrize(("cls", "factor"), [(Layer, 1.0), (Doubled, 2.0)])
+def test_objects_are_called_whose_class_has_a_compiled_call(cls, factor):
+    layers = cls(1.0), cls(2.0)
+    for scale in (1.0, 1.0, 5.0):
+        layers[0].scale = scale
+        with tapec.GradientTape() as tape:
+            y = 0.0
+            for layer in layers:
+                y += layer(X)
+        first, second = tape.gradient(y, [layer.w for layer in layers])
+        np.testing.assert_allclose(first, scale * factor * X)
+        np.testing.assert_allclose(second, 2.0 * factor * X)
+
+
+def test_operators_may_be_compiled_functions():
+    layer = Layer(1.0)
+    with tapec.GradientTape() as tape:
+        y = layer[1] * (layer @ X)
+    np.testing.assert_allclose(tape.gradient(y, layer.w), 2.0 * X + [0.0, 14.0, 0.0])
+
+
 @pytest.mark.parametrize(("cls", "expected"), [(Model, 2.0 * X), (Penalised, 4.0 * X)])
 def test_a_block_calls_them(cls, expected):
     model = cls()
