@@ -115,7 +115,7 @@ class SparseDerivative(Generic[P]):
     """
 
     def __init__(self, f: Any, wrt: Any, kind: str, options: Options) -> None:
-        load(*CALLS)
+        load(*CALLS, "tapec.sparsity_pattern", "tapec_runtime.index_sets")
         bound = unbound(f)
         function = plain_function(bound.function)
         wrt = tuple(wrt) if isinstance(wrt, list) else wrt

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
+# Numba asks for it when it meets an array, in a call of compiled code: a fork then would leave its import unfinished
+import numpy.ma  # noqa: F401
 from llvmlite.binding import ffi
 from numba import config
 from numba.core.compiler_lock import global_compiler_lock

@@ -34,6 +34,24 @@ print("\\n".join(order.found))
 """
 
 
+# what compiled code imports when it is called: a fork in another thread would leave that unfinished in the child
+_CALLS = """
+import sys
+import numpy as np
+from numba import typeof
+import tapec_runtime.locking
+before = set(sys.modules)
+typeof(np.ones(2)), typeof(np.ones(2, np.float32)[::2]), typeof((1.0, 2)), typeof(np.float32(1.0))
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+@pytest.mark.slow
+def test_types_of_arguments_are_found_without_imports() -> None:
+    done = subprocess.run([sys.executable, "-c", _CALLS], cwd=ROOT, text=True, capture_output=True, timeout=300)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
 @pytest.mark.slow
 def test_no_module_needs_the_compiler_lock_while_it_is_imported() -> None:
     done = subprocess.run([sys.executable, "-c", _AUDIT], cwd=ROOT, text=True, capture_output=True, timeout=300)

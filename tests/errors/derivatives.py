@@ -29,6 +29,16 @@ def wrt_of_the_run(x, n):
     return tapec.grad(square, n)(x)
 
 
+@refused(VECTOR)
+def batch_made_inside(x):
+    return np.sum(tapec.vmap(square)(x))
+
+
+@refused(1.0)
+def compiled_function_made_inside(x):
+    return tapec.function(square)(x)
+
+
 @refused(1.0)
 def product_without_a_vector(x):
     return tapec.hvp(square)()

@@ -151,7 +151,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     made = _of_object(ev, obj, args, kwargs, node)
     name, module = getattr(obj, "__name__", ""), getattr(obj, "__module__", None) or ""
     of_numpy = module.startswith(("numpy", "scipy")) or isinstance(obj, np.ufunc)
-    if of_numpy and not ev.frame.library and (name not in KNOWN_ORDER or obj is np.copy):
+    # those two are library functions, in which nothing is noted
+    if of_numpy and not ev.frame.library and (name not in KNOWN_ORDER or name == "astype" or obj is np.copy):
         # LAPACK has columns, and which results of it NumPy turns is nowhere said
         note_order(ev, made, (*args, *kwargs.values()), certainly="linalg" in module)
     return made

@@ -21,8 +21,19 @@ def public(dotted: str) -> str:
 
 
 def read(ev: Evaluator, dotted: str, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """A function with source; an error in that of NumPy or SciPy names the call of theirs."""
+    """A function with source; an error in that of NumPy or SciPy names the call of theirs.
+
+    What makes derivatives and has no lowering of its own is no program to read.
+    """
     package, called = dotted.partition(".")[0], ev.where(node)
+    name = dotted.rpartition(".")[2]
+    if package == "tapec" and vars(sys.modules["tapec"]).get(name) is function:
+        ev.fail(
+            UnsupportedFunction,
+            f"`tapec.{name}` is called in code that is differentiated or compiled",
+            node,
+            hint="call it outside; what it makes may be called here",
+        )
     if package not in _PACKAGES or _is_within(package, called):
         return call_function(ev, function, args, kwargs, node)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import types
 from typing import Any
 
 import gast
@@ -102,6 +103,20 @@ def is_pure(ev: Evaluator, func: Any) -> bool:
     return function_name(obj) is not None or obj is np.roll
 
 
+def _either_class(left: Value, right: Value) -> Value | None:
+    """`float | int`; None of what are no classes."""
+    if not isinstance(left, Static) or not isinstance(right, Static):
+        return None
+    classes = (left.obj, right.obj)
+    if not any(isinstance(one, type | types.UnionType) for one in classes):
+        return None
+    return Static(left.obj | right.obj) if all(isinstance(one, _CLASSES) for one in classes) else None
+
+
+# what `isinstance` may be asked for, joined by `|`
+_CLASSES = (type, types.UnionType, type(None))
+
+
 def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) -> Value:
     left, right = plain_number(left), plain_number(right)
     for side in (left, right):
@@ -112,7 +127,7 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         return collections_and_sets.combined(ev, fn, left, right, node)
     if sparse_matrices.is_sparse(left) or sparse_matrices.is_sparse(right):
         return sparse_matrices.operator(ev, fn, left, right, node)
-    if fn == "|" and (both := dicts.united(ev, left, right, node)) is not None:
+    if fn == "|" and (both := dicts.united(ev, left, right, node) or _either_class(left, right)) is not None:
         return both
     if isinstance(left, Tup | Lst) != isinstance(right, Tup | Lst) and _is_of_numpy(ev, left, right):
         left, right = (ev.as_array(one, node) if isinstance(one, Tup | Lst) else one for one in (left, right))

@@ -22,6 +22,7 @@ IN_COLUMNS = (
     "np.array(m.T)",
     'np.array(m, order="F")',
     "m.T.astype(float)",
+    "np.astype(m.T, np.float64)",
     "np.swapaxes(m, 0, 1) * 1.0",
     "np.full_like(m.T, 2.0) * m[0, 0]",
     "m[:, [0, 1]]",

@@ -37,6 +37,7 @@ QUESTIONS = {
     "int": lambda v: isinstance(v, int),
     "either": lambda v: isinstance(v, (int, np.integer, float, np.floating)),
     "nested": lambda v: isinstance(v, (bool, (list, (tuple,)))),
+    "union": lambda v: isinstance(v, int | list | None),
     "number": lambda v: isinstance(v, np.number),
     "array": lambda v: isinstance(v, np.ndarray),
     "Number": lambda v: isinstance(v, numbers.Number),
