@@ -112,7 +112,7 @@ def unravel_index(indices, shape, order="C"):
     size = 1
     for extent in sides:
         size = size * extent
-    rest = indices if np.ndim(indices) == 0 else np.asarray(indices)
+    rest = indices if np.ndim(indices) == 0 else np.copy(indices)
     if np.any(np.asarray(rest) < 0) or np.any(np.asarray(rest) >= size):
         raise ValueError("an index is out of bounds for an array of this size")
     return _turned(unravelled(rest, sides), order)

@@ -141,7 +141,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if not copy:
         raise ValueError("np.nan_to_num is taken with copy=True")
     if x.dtype.kind != "f":
-        return x
+        return np.copy(x)
     kind = x.dtype.type
     high = np.finfo(x.dtype).max if posinf is None else posinf
     low = np.finfo(x.dtype).min if neginf is None else neginf

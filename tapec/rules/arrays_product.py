@@ -184,6 +184,8 @@ def _side(values, a, place):
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours along an axis, taken `n` times."""
     a = np.asarray(a)
+    if n == 0:
+        return a
     place = within(axis, a.ndim)
     if prepend is not None:
         a = concatenate((_side(prepend, a, place), a), place)

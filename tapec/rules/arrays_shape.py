@@ -283,6 +283,8 @@ def roll(a, shift, axis=None):
         return _rolled(a, shift, within(axis, a.ndim))
     places = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     steps = tuple(shift) if isinstance(shift, (tuple, list)) else (shift,)
+    if len(places) == 0 or len(steps) == 0:
+        return np.copy(a)
     for k in AXES[: max(len(places), len(steps))]:
         one = steps[0] if len(steps) == 1 else steps[k]
         a = _rolled(a, one, within(places[0] if len(places) == 1 else places[k], a.ndim))

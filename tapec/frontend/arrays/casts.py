@@ -53,10 +53,15 @@ def caster(dtype: str) -> Any:
 
 
 def of_numpy(dtype: str) -> Any:
-    """`np.int64(k)` and its like: a large integer is none that is known, since those of NumPy wrap around."""
+    """`np.int64(k)` and its like: a large integer is none that is known, since those of NumPy wrap around.
+
+    An array that has the dtype is what it was.
+    """
     convert = caster(dtype)
 
     def cast(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+        if args and getattr(getattr(args[0], "type", None), "dtype", None) == dtype and not is_scalar(args[0]):
+            return ev.materialise(args[0])
         value: Value = convert(ev, args, kwargs, node)
         if isinstance(value, Sym) and type(value.constant) is int and abs(value.constant) >= _LARGE:
             return ev.assign(Op(f"cast.{dtype}", (value.atom,)), value.type)

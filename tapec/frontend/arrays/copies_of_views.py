@@ -40,7 +40,7 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array
 
 # functions of the library that copy where NumPy gives views
-COPIES = frozenset({"broadcast_to", "broadcast_arrays", "diag", "diagonal"})
+COPIES = frozenset({"broadcast_to", "broadcast_arrays", "diag", "diagonal", "linalg_diagonal"})
 # what reads no element of the arrays that it names
 _NO_ELEMENTS = frozenset({"view", "transpose", "reshape", "permute", "dim", "stride"})
 

@@ -382,7 +382,7 @@ def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[s
         made = call_function(ev, function, args, kwargs, node, library=True)
         if function.__name__ in COPIES and args and not ev.frame.library:
             source = Tup(tuple(args)) if function.__name__ == "broadcast_arrays" else args[0]
-            made = copy_of_view(ev, made, source, f"np.{function.__name__}")
+            made = copy_of_view(ev, made, source, f"np.{function.__name__.replace('_diagonal', '.diagonal')}")
         return made
     finally:
         ev.span = outer

@@ -70,6 +70,9 @@ SHARING = (
     "np.reshape(y, -1, copy=True)",
     "y.reshape(2, 3).T.reshape(-1)",
     "y.reshape(2, 3).ravel(order='F')",
+    "np.float64(y)",
+    "np.diff(y, 0)",
+    "np.roll(y, (), ())",
 )
 PROGRAM = """
 import numpy as np
@@ -93,6 +96,21 @@ def test_what_numpy_copies_is_a_copy_and_what_it_shares_is_shared(text, module_o
     check(module_of(PROGRAM.format(text)).program, (X,))
 
 
+COUNTED = """
+import numpy as np
+def program(x):
+    i = np.array([1, 2, 0])
+    j = {}
+    j[0] = 3
+    return x[i[0]] * x[j[0]] + x[j[1]] ** 3
+"""
+
+
+@pytest.mark.parametrize("text", ["np.nan_to_num(i)", "np.unravel_index(i, (6,))[0]", "np.int64(i)", "np.conj(i)"])
+def test_integers_are_copied_where_numpy_copies_them(text, module_of):
+    check(module_of(COUNTED.format(text)).program, (X,))
+
+
 ONE_ROW = (
     "y.reshape(-1, 1).T.ravel()",
     "y.reshape(-1, 1).T.reshape(-1)",
@@ -108,9 +126,16 @@ def test_memory_that_is_contiguous_both_ways_is_found_out_by_the_run(text, modul
         tapec.grad(module_of(PROGRAM.format(text)).program)(X)
 
 
-@pytest.mark.parametrize("text", ["y.reshape(2, 3).T.diagonal()", "np.diag(np.swapaxes(y.reshape(2, 3), 0, 1))"])
+DIAGONALS = (
+    "y.reshape(2, 3).T.diagonal()",
+    "np.diag(np.swapaxes(y.reshape(2, 3), 0, 1))",
+    "np.linalg.diagonal(y.reshape(2, 3))",
+)
+
+
+@pytest.mark.parametrize("text", DIAGONALS)
 def test_diagonals_of_columns_are_refused_whichever_order_they_have(text, module_of):
-    with pytest.raises(UnsupportedSyntax, match="`np.diag"):
+    with pytest.raises(UnsupportedSyntax, match="`np.(linalg.)?diag"):
         tapec.grad(module_of(PROGRAM.format(text)).program)(X)
 
 
