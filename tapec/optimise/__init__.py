@@ -71,7 +71,7 @@ from tapec.optimise.vectors.parallel_loops import on_threads
 from tapec.optimise.vectors.vector_report import remark_vectors
 from tapec.options import DEFAULT, Options
 from tapec.remarks import heard_by, is_heard
-from tapec.syntax.core import Function, walk
+from tapec.syntax.core import Function, distinct, walk
 from tapec.transforms.ssa import to_ssa
 
 _run = partial(run, clean=CLEAN)
@@ -245,7 +245,8 @@ def _of_versions(
         else:
             made = either(version, made, costs.FEW_ELEMENTS, constants)
     assert made is not None
-    return made
+    # versions have statements in common
+    return replace(made, body=distinct(made.body))
 
 
 def _as_fast(

@@ -468,3 +468,15 @@ def test_bounds_are_checked_without_threads():
     assert "boundscheck=True" in text and "parallel=True" not in text and not threaded(text)
     with pytest.raises(IndexError):
         tapec.value_and_grad(neighbours, boundscheck=True, parallel=True)(np.ones(4), 4)
+
+
+def complex_row(n, z, m):
+    m[n % 3] = 0.5 * z / (z * z + 5.0)
+    return np.sum(np.abs(m))
+
+
+def test_versions_with_threads_have_statements_of_their_own():
+    z, m = np.array([1.0 + 1.0j, 2.0, 3.0j]), np.full((3, 3), 1.0 + 1.0j)
+    with interpreted():
+        found, plain = (tapec.grad(complex_row, "z", parallel=threads)(1, z, m.copy()) for threads in (True, False))
+    np.testing.assert_allclose(found, plain, rtol=1e-12)
