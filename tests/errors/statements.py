@@ -24,12 +24,99 @@ CONTEXT = Context()
 
 
 @refused(1.0)
-def try_statement(x):
+def handler_that_reads_what_it_caught(x):
     try:
+        if x > 0.0:
+            raise ValueError("positive")
         y = x * x
-    except ValueError:
-        y = x
+    except ValueError as error:
+        y = x * len(str(error))
     return y
+
+
+@refused(1.0)
+def try_that_is_left_through_its_finally(x):
+    y = x
+    try:
+        return y
+    finally:
+        y = y + 1.0
+
+
+@refused(1.0)
+def handler_of_an_unknown_class(x):
+    y = x
+    try:
+        if x > 0.0:
+            raise KeyError("k")
+    except np.linalg.LinAlgError:
+        y = x * x
+    return y
+
+
+@refused(1.0)
+def bare_raise_in_try(x):
+    try:
+        if x > 0.0:
+            raise
+    except ValueError:
+        return x
+    return x * x
+
+
+@refused(1.0)
+def raise_in_a_loop_with_else(x):
+    try:
+        for _ in range(3):
+            if x > 0.0:
+                raise ValueError
+        else:
+            x = x * x
+    except ValueError:
+        return x
+    return x * x
+
+
+def steps(x):
+    while x < 10.0:
+        x = 1.5 * x
+        yield x
+
+
+@refused(1.0)
+def generator_item_by_item(x):
+    items = steps(x)
+    return next(items) * next(items)
+
+
+@refused(1.0)
+def generator_that_is_unpacked(x):
+    first, second = steps(x)
+    return first * second
+
+
+@refused(1.0)
+def return_in_a_loop_over_a_generator(x):
+    for y in steps(x):
+        if y > 4.0:
+            return y
+    return x
+
+
+def answering(x):
+    for _ in range(3):
+        told = yield x
+        x = x if told is None else x + 1.0
+
+
+@refused(1.0)
+def break_out_of_a_generator_that_reads(x):
+    total = 0.0
+    for y in answering(x):
+        total += y
+        if total > 2.0:
+            break
+    return total
 
 
 @refused(1.0)

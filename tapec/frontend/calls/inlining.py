@@ -33,6 +33,7 @@ from tapec.frontend.expressions import declared_types
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.generators import Generator, is_generator
 from tapec.frontend.iteration.iterators import fresh
+from tapec.frontend.source.caught_exceptions import without_caught
 from tapec.frontend.source.function_source import FunctionSource, source_of
 from tapec.frontend.source.numba_decorators import Jitted, declaration_of
 from tapec.frontend.source.refused_syntax import refused
@@ -56,22 +57,22 @@ class Prepared:
     local_names: frozenset[str]
 
 
-_prepared: dict[int, tuple[Any, Prepared]] = {}
+_prepared: dict[tuple[int, bool], tuple[Any, Prepared]] = {}
 
 
-def prepare(node: Any) -> Prepared:
-    """Bring the exits of a function into tail position; once per function."""
-    known = _prepared.get(id(node))
+def prepare(node: Any, deciding: bool) -> Prepared:
+    """Bring the exits of a function into tail position; once per function, and for tapes, which follow exceptions."""
+    known = _prepared.get((id(node), deciding))
     if known is not None and known[0] is node:
         return known[1]
     if isinstance(node, gast.Lambda):
         body = [gast.copy_location(gast.Return(node.body), node)]
     else:
         body = list(node.body)
-    body = tail_exits(body)
+    body = tail_exits(body if deciding else without_caught(body))
     liveness = SourceLiveness(body, frozenset({RETURN, DONE}))
     prepared = Prepared(body, liveness, assigned(body))
-    _prepared[id(node)] = (node, prepared)
+    _prepared[id(node), deciding] = (node, prepared)
     return prepared
 
 
@@ -148,7 +149,7 @@ def run(
         env = bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
         return declared_types.taken(ev, frame, env, definition, node)
 
-    if ev.deciding and is_generator(definition):
+    if is_generator(definition):
         env = bind()
         return Generator(frame, definition, env, fresh(ev))
 
@@ -235,7 +236,7 @@ def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
 
 def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:
     frame.env = env
-    prepared = prepare(definition)
+    prepared = prepare(definition, ev.deciding)
     frame.liveness = prepared.liveness
     frame.local_names = prepared.local_names - frame.outer
     outer, span = ev.frame, ev.span

@@ -307,10 +307,17 @@ RETURNS_ARRAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RETURNS_ARRAYS)
 def test_arrays_are_returned_to_the_caller(name):
     function, x = RETURNS_ARRAYS[name]
     check(function, (x,), compiled="")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["view", "tuple", "matrix"])
+def test_second_derivatives_of_arrays_that_are_returned(name):
+    function, x = RETURNS_ARRAYS[name]
     hessian = tapec.hessian(function)(x).reshape(x.size, x.size)
     steps = 1e-6 * np.eye(x.size).reshape(x.size, *x.shape)
     gradient = tapec.grad(function)
@@ -318,6 +325,7 @@ def test_arrays_are_returned_to_the_caller(name):
     np.testing.assert_allclose(hessian, rows, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_jacobian_of_an_array_that_a_recursion_returns():
     np.testing.assert_allclose(tapec.jacobian(wavelet)(FOUR), tapec.jacfwd(wavelet)(FOUR))
     rows = [(wavelet(FOUR + step) - wavelet(FOUR - step)) / 2e-6 for step in 1e-6 * np.eye(4)]
