@@ -28,7 +28,6 @@ from tapec.frontend.expressions.operators import SIGNS
 from tapec.frontend.full_evaluator import FullEvaluator
 from tapec.frontend.library import complex_calls
 from tapec.frontend.source.refused_syntax import WORDS
-from tapec.frontend.statements import nonlocal_variables
 from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC
 
@@ -47,6 +46,7 @@ STATEMENTS = {
     "ImportFrom": ("`from a import b`", "the same"),
     "FunctionDef": ("`def g(x): ...`", "inside a function; it may read what surrounds it"),
     "Delete": ("`del x`", "of names"),
+    "Nonlocal": ("`nonlocal x`", "of variables of a function around it that is differentiated, too"),
     "If": ("`if`, `elif`, `else`", "a static test, such as `x is None` or `a.ndim == 2`, compiles one branch only"),
     "For": (
         "`for ... in`, `else`",
@@ -219,9 +219,9 @@ def static_calls() -> str:
 def page() -> str:
     """The text of docs/language.md."""
     ev = FullEvaluator()
-    # the others have handlers for the blocks of tapes, where decisions are known
+    # it has a handler for the blocks of tapes, where decisions are known
     statements = set(ev.statement_handlers)
-    statements -= nonlocal_variables.DECLARATIONS.keys()
+    statements -= {gast.Global}
     # written as `if` before it is read
     statements |= {gast.Match}
     expressions = ev.expression_handlers.keys() - {gast.Await, gast.GeneratorExp}

@@ -138,16 +138,23 @@ def global_statement(x):
     return x
 
 
+def counter():
+    count = 0.0
+
+    def counted(x):
+        nonlocal count
+        count = count + 1.0
+        return count * x
+
+    return counted
+
+
+COUNTED = counter()
+
+
 @refused(1.0)
-def nonlocal_statement(x):
-    scale = 2.0
-
-    def scaled():
-        nonlocal scale
-        scale = scale * x
-        return scale
-
-    return scaled()
+def nonlocal_of_a_function_outside(x):
+    return COUNTED(x)
 
 
 @refused(1.0)
@@ -164,17 +171,14 @@ def dict_comprehension(x):
     return d[0]
 
 
+def text_on_some_ways(x):
+    if x > 0.0:
+        return "large"
+
+
 @refused(1.0)
 def some_ways_only(x):
-    if x > 0.0:
-        return x * x
-
-
-@refused(VECTOR)
-def array_on_some_ways_only(x):
-    for i in range(3):
-        if x[i] > 0.0:
-            return x, i
+    return x if text_on_some_ways(x) == "large" else 2.0 * x
 
 
 @refused(VECTOR)

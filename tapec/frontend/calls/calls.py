@@ -221,9 +221,9 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     if name is not None and (rule := rule_for(name)) is not None:
         if getattr(obj, "__module__", None) == "math":
             python_errors.check_call(ev, obj, args)
-            made = ufuncs.call_rule(ev, name, rule, args, kwargs, node)
-            python_errors.check_result(ev, f"math.{obj.__name__}", made)
-            return made
+            value = ufuncs.call_rule(ev, name, rule, args, kwargs, node)
+            python_errors.check_result(ev, f"math.{obj.__name__}", value)
+            return value
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     for own in (enum_members.call, distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:

@@ -21,6 +21,7 @@ from tapec.frontend.evaluator.values import (
     Instance,
     Items,
     Lst,
+    MaybeNone,
     Poison,
     Record,
     Static,
@@ -33,14 +34,17 @@ from tapec.frontend.expressions import declared_types
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.generators import Generator, is_generator
 from tapec.frontend.iteration.iterators import fresh
+from tapec.frontend.operations import python_errors
 from tapec.frontend.source.caught_exceptions import without_caught
 from tapec.frontend.source.function_source import FunctionSource, source_of
 from tapec.frontend.source.numba_decorators import Jitted, declaration_of
 from tapec.frontend.source.refused_syntax import refused
+from tapec.frontend.source.shared_variables import with_shared_variables
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import DONE, RETURN, tail_exits
 from tapec.frontend.statements.nonlocal_variables import outer_names
 from tapec.frontend.structures.dicts import new_dict
+from tapec.syntax.types import Scalar
 
 
 def plain(ev: Evaluator, args: list[Value]) -> list[Value]:
@@ -138,6 +142,8 @@ def run(
     node: Any,
 ) -> Value:
     """Evaluate a function's body with its parameters bound."""
+    if not ev.deciding:
+        definition = with_shared_variables(definition)
     if not ev.deciding or frame.library:
         _refuse_syntax(ev, frame, definition)
     frame.outer = outer_names(definition)
@@ -246,7 +252,7 @@ def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value
     ev.statements(prepared.body)
     result = frame.env.get(RETURN, NONE)
     if not ev.dead:
-        _check_result(ev, definition, result, frame.env.get(DONE))
+        result = _checked_result(ev, definition, result, frame.env.get(DONE))
     ev.frames.pop()
     ev.frame, ev.span = outer, span
     if ev.dead:
@@ -259,20 +265,29 @@ def _call_of(span: Span | None) -> Span | None:
     return replace(span, called_from=None) if span is not None and len(span.lines()) >= CALLS else span
 
 
-def _check_result(ev: Evaluator, definition: Any, result: Value, done: Value | None) -> None:
-    """Refuse a function whose ways to its end return values that do not fit, or a value and nothing."""
+def _checked_result(ev: Evaluator, definition: Any, result: Value, done: Value | None) -> Value:
+    """What a function returns; refused where the values of its ways to its end do not fit.
+
+    On ways without `return` it is None: a number may be told from None, and anything else must not come to that.
+    """
     name = getattr(definition, "name", "<lambda>")
     every_way = isinstance(done, Sym) and done.constant is True
     if every_way and isinstance(result, Poison):
         ev.fail(TypeMismatch, f"`{name}` returns values of different types", definition, reason=result.reason)
-    if not every_way and not is_none(result):
-        ev.fail(
-            UnsupportedSyntax,
-            f"`{name}` returns a value on some of its ways only",
-            definition,
-            reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
-            hint="return a value on every way, or raise",
-        )
+    if every_way or is_none(result):
+        return result
+    if ev.live is None and isinstance(done, Sym) and not isinstance(result, Poison | Static):
+        if isinstance(result, Sym) and isinstance(result.type, Scalar):
+            return MaybeNone(result, done.atom)
+        python_errors.raise_if(ev, ev.op("not", done), "TypeError", f"`{name}` returns None here")
+        return result
+    ev.fail(
+        UnsupportedSyntax,
+        f"`{name}` returns a value on some of its ways only",
+        definition,
+        reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
+        hint="return a value on every way, or raise",
+    )
 
 
 def bind_arguments(

@@ -6,6 +6,7 @@ from typing import Any
 
 import gast
 
+import tapec_runtime
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
@@ -66,6 +67,12 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
         ev.fail(UnsupportedSyntax, "only classes of exceptions can be raised", node)
     if ev.deciding:
         raise Raised(cls.obj, args[0] if args else None)
+    if cls.obj is tapec_runtime.Unsupported:
+        # of the library: NumPy would go on
+        line = "" if ev.span is None else ev.span.text.strip()
+        ev.raise_("tapec_runtime.Unsupported", *args, line)
+        ev.dead = True
+        return
     name, own = ev.exception(cls.obj)
     ev.emit(Raise(name, tuple(Const(arg) for arg in args), ev.span, own, users=not ev.frame.library))
     ev.dead = True
