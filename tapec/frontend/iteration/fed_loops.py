@@ -24,6 +24,7 @@ from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import Items, Lst, Poison, Value, number
 from tapec.frontend.iteration.generators import RESULTS, Generator, own_nodes
 from tapec.frontend.iteration.iterators import END, LEFT, note, position
+from tapec.frontend.source.caught_exceptions import without_caught
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import tail_exits
 
@@ -83,9 +84,10 @@ def feed(ev: Evaluator, generator: Generator, body: Callable[[Value], None], nam
         ev.frame = inner
         return stop
 
-    if STOP in names and (other := _valued(generator.definition)) is not None:
-        ev.fail(UnsupportedSyntax, "a loop that is left early over a generator that reads what it is sent", other)
-    statements = tail_exits(_stopping(list(generator.definition.body), STOP in names))
+    if STOP in names and (other := _told(generator.definition)) is not None:
+        message = "a loop that is left early over a generator that is told so"
+        ev.fail(UnsupportedSyntax, message, other, hint=ev.or_by_a_tape("let it yield only what is taken"))
+    statements = tail_exits(_stopping(without_caught(list(generator.definition.body)), STOP in names))
     frame.env = dict(generator.env)
     frame.liveness = SourceLiveness(statements, RESULTS | {STOP})
     frame.local_names = assigned(statements) - frame.outer
@@ -137,6 +139,8 @@ def without_breaks(stmts: list[Any]) -> tuple[list[Any], bool]:
                 out.append(gast.copy_location(gast.If(stmt.test, change(stmt.body), change(stmt.orelse)), stmt))
             elif isinstance(stmt, gast.With):
                 out.append(gast.copy_location(gast.With(stmt.items, change(stmt.body), None), stmt))
+            elif isinstance(stmt, gast.Try) and not (stmt.handlers or stmt.finalbody):
+                out.append(gast.copy_location(gast.Try(change(stmt.body), [], [], []), stmt))
             else:
                 out.append(stmt)
         return out
@@ -145,9 +149,12 @@ def without_breaks(stmts: list[Any]) -> tuple[list[Any], bool]:
     return (made, True) if found else (stmts, False)
 
 
-def _valued(definition: Any) -> Any:
-    """A `yield` whose value is read; None if there is none."""
+def _told(definition: Any) -> Any:
+    """A `yield` whose value is read, or a `finally`, which runs when a generator is closed; None if there is none."""
     own = own_nodes(definition)
+    tried = next((node for node in own if isinstance(node, gast.Try) and node.finalbody), None)
+    if tried is not None:
+        return tried
     alone = {id(node.value) for node in own if isinstance(node, gast.Expr)}
     return next((node for node in own if isinstance(node, gast.Yield | gast.YieldFrom) and id(node) not in alone), None)
 
@@ -169,6 +176,10 @@ def _stopping(stmts: list[Any], may_stop: bool) -> list[Any]:
                 leave = gast.copy_location(gast.Return(None), stmt)
                 out.append(gast.copy_location(gast.Assign([target], stmt.value, None), stmt))
                 out.append(gast.copy_location(gast.If(read, [leave], []), stmt))
+            case gast.Try(handlers=[], finalbody=[], body=body):
+                out.append(gast.copy_location(gast.Try(_stopping(body, may_stop), [], [], []), stmt))
+            case gast.With():
+                out.append(gast.copy_location(gast.With(stmt.items, _stopping(stmt.body, may_stop), None), stmt))
             case gast.If():
                 blocks = (_stopping(stmt.body, may_stop), _stopping(stmt.orelse, may_stop))
                 out.append(gast.copy_location(gast.If(stmt.test, *blocks), stmt))

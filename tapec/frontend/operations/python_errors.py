@@ -19,7 +19,8 @@ from tapec.frontend.evaluator.values import Complex, Sym, Value, number
 from tapec.frontend.operations.allocation import dim
 from tapec.syntax.types import Scalar
 
-_CAUGHT = "raises inside `try`, and the derivative does not follow what handlers do then"
+# what an error says for which the user's program has a handler
+CAUGHT = "raises inside `try`, and the derivative does not follow what handlers do then"
 
 # the operators that raise for some numbers
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -53,7 +54,7 @@ def check_result(ev: Evaluator, what: str, result: Value) -> None:
     if not result.type.is_float:
         return
     finite = ev.op("==", ev.op("-", result, result), number(0.0))
-    raise_if(ev, ev.op("not", finite), "ArithmeticError", f"`{what}` {_CAUGHT}")
+    raise_if(ev, ev.op("not", finite), "ArithmeticError", f"`{what}` {CAUGHT}")
 
 
 def check_places(ev: Evaluator, owner: Any, places: Sequence[Sym]) -> None:
@@ -63,7 +64,7 @@ def check_places(ev: Evaluator, owner: Any, places: Sequence[Sym]) -> None:
     for axis, place in enumerate(places):
         extent = dim(ev, owner, axis)
         wrong = ev.op("or", ev.op(">=", place, extent), ev.op("<", place, ev.op("neg", extent)))
-        raise_if(ev, wrong, "IndexError", f"a subscript {_CAUGHT}")
+        raise_if(ev, wrong, "IndexError", f"a subscript {CAUGHT}")
 
 
 def check_finite(ev: Evaluator, operand: Value) -> None:
@@ -78,7 +79,7 @@ def _test_operator(ev: Evaluator, fn: str, operands: Sequence[Value]) -> None:
     numbers = [one for one in parts if isinstance(one, Sym) and isinstance(one.type, Scalar)]
     if fn != "**" and len(numbers) == len(parts):
         wrong = functools.reduce(lambda a, b: ev.op("and", a, b), [ev.op("==", one, number(0)) for one in numbers])
-        raise_if(ev, wrong, "ZeroDivisionError", f"`{fn}` {_CAUGHT}")
+        raise_if(ev, wrong, "ZeroDivisionError", f"`{fn}` {CAUGHT}")
 
 
 def _must_not_be_missed(ev: Evaluator) -> bool:

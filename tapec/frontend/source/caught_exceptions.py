@@ -97,9 +97,14 @@ def _raises(stmts: Statements) -> Iterator[Any]:
 def _blocks(stmt: Any) -> list[Statements]:
     if isinstance(stmt, gast.If | gast.For | gast.While):
         return [stmt.body, stmt.orelse]
-    if isinstance(stmt, gast.With) or (isinstance(stmt, gast.Try) and not stmt.handlers):
+    if isinstance(stmt, gast.With) or _is_body(stmt):
         return [stmt.body]
     return []
+
+
+def _is_body(stmt: Any) -> bool:
+    """Whether a `try` has been written as branches; one that stays is left as it is."""
+    return isinstance(stmt, gast.Try) and not (stmt.handlers or stmt.finalbody)
 
 
 def _with_blocks(stmt: Any, change: Any) -> Any:
@@ -113,7 +118,7 @@ def _with_blocks(stmt: Any, change: Any) -> Any:
         return gast.copy_location(gast.While(stmt.test, change(stmt.body), change(stmt.orelse)), stmt)
     if isinstance(stmt, gast.With):
         return gast.copy_location(gast.With(stmt.items, change(stmt.body), None), stmt)
-    if isinstance(stmt, gast.Try) and not stmt.handlers:
+    if _is_body(stmt):
         return gast.copy_location(gast.Try(change(stmt.body), [], [], []), stmt)
     return stmt
 

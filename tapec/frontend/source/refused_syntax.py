@@ -22,7 +22,7 @@ WORDS = {
     "Nonlocal": "`nonlocal`",
     "Starred": "`*` outside a call, a list or a tuple",
     "Try": "`try`",
-    "TryStar": "`try`",
+    "TryStar": "`except*`",
     "TypeAlias": "the `type` statement",
     "Yield": "`yield`",
     "YieldFrom": "`yield from`",

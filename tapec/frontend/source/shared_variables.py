@@ -24,7 +24,7 @@ _known: dict[int, tuple[Any, Any]] = {}
 
 
 def with_shared_variables(definition: Any) -> Any:
-    """A function in which variables that functions inside it set by `nonlocal` are items of lists; once per function."""
+    """A function in which variables that functions inside it set by `nonlocal` are items of lists; once a function."""
     found = _known.get(id(definition))
     if found is None or found[0] is not definition:
         found = _known[id(definition)] = definition, _shared(definition)
@@ -50,7 +50,7 @@ def _shared(definition: Any) -> Any:
     return made
 
 
-class _Inside(gast.NodeTransformer):  # type: ignore[misc]
+class _Inside(gast.NodeTransformer):
     """The same of the functions inside a function."""
 
     def visit_FunctionDef(self, node: Any) -> Any:
@@ -92,16 +92,14 @@ def _is_plain(definition: Any, name: str) -> bool:
             sets = any(isinstance(one, gast.Name) and one.id == name and _sets(one) for one in _own(node))
             if name == node.name or (sets and name not in _set_outside(node)):
                 return False
-        if isinstance(node, _FUNCTIONS) and node is not definition:
-            if any(isinstance(one, gast.Name) and one.id == name for one in gast.walk(node.args)):
-                return False
-    return True
+    arguments = (node.args for node in gast.walk(definition) if isinstance(node, _FUNCTIONS) and node is not definition)
+    return not any(isinstance(one, gast.Name) and one.id == name for args in arguments for one in gast.walk(args))
 
 
 def _rename(made: Any, name: str) -> None:
     """Write `$name[0]` in place of a name."""
 
-    class Rename(gast.NodeTransformer):  # type: ignore[misc]
+    class Rename(gast.NodeTransformer):
         def visit_Name(self, node: Any) -> Any:
             if node.id != name or isinstance(node.ctx, gast.Param):
                 return node

@@ -13,6 +13,7 @@ from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import NONE, Dct, Lst, Static, Sym, Template, Value, describe, mapping
 from tapec.frontend.expressions import names_and_literals
+from tapec.frontend.operations import python_errors
 from tapec.frontend.structures import dicts
 from tapec.syntax.core import Const, Print, Raise
 
@@ -73,6 +74,8 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
         ev.raise_("tapec_runtime.Unsupported", *args, line)
         ev.dead = True
         return
+    if ev.trying and not ev.frame.library:
+        args.append(python_errors.CAUGHT)
     name, own = ev.exception(cls.obj)
     ev.emit(Raise(name, tuple(Const(arg) for arg in args), ev.span, own, users=not ev.frame.library))
     ev.dead = True

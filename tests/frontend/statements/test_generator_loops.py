@@ -130,7 +130,49 @@ def local(x):
     return total
 
 
-FUNCTIONS = [left_early, an_endless_one, scattered, of_other_generators, arrays, kept, all_at_once, local]
+def tried(x):
+    def signed(n):
+        k = 0
+        while k < n:
+            try:
+                if x[k] > 2:
+                    raise ValueError
+                yield x[k]
+            except ValueError:
+                yield -x[k]
+            k += 1
+
+    total = 1.0
+    for v in signed(4):
+        for w in signed(2):
+            try:
+                if v < 0.5:
+                    raise KeyError
+                total = total + v * w
+            except KeyError:
+                total = total - v
+            if total > 8:
+                break
+    return total
+
+
+def left_through_a_finally(x):
+    def steps():
+        y = x[0]
+        try:
+            for k in range(3):
+                yield y * k
+            return
+        finally:
+            y = 0.0
+
+    total = 0.0
+    for v in steps():
+        total += v
+    return total
+
+
+FUNCTIONS = [tried, left_early, an_endless_one, scattered, of_other_generators, arrays, kept, all_at_once, local]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -179,6 +221,7 @@ def read_by_the_generator(x):
     [
         (read_by_the_generator, "a generator reads what"),
         (one_by_one, "one by one"),
+        (left_through_a_finally, "cannot differentiate this `try`"),
         (returned, "`return` inside a loop"),
         (read_later, "not before it"),
     ],
