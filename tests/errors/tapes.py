@@ -115,7 +115,7 @@ def a_loop_of_too_many_iterations():
 
     with GradientTape() as tape:
         tape.watch(x)
-        y = x * sum(first for first, _ in zip(numbers(), numbers(), strict=True))
+        y = x * sum(numbers())
     tape.gradient(y, x)
 
 

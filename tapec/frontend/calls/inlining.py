@@ -64,19 +64,19 @@ class Prepared:
 _prepared: dict[tuple[int, bool], tuple[Any, Prepared]] = {}
 
 
-def prepare(node: Any, deciding: bool) -> Prepared:
+def prepare(node: Any, followed: bool) -> Prepared:
     """Bring the exits of a function into tail position; once per function, and for tapes, which follow exceptions."""
-    known = _prepared.get((id(node), deciding))
+    known = _prepared.get((id(node), followed))
     if known is not None and known[0] is node:
         return known[1]
     if isinstance(node, gast.Lambda):
         body = [gast.copy_location(gast.Return(node.body), node)]
     else:
         body = list(node.body)
-    body = tail_exits(body if deciding else without_caught(body))
+    body = tail_exits(body if followed else without_caught(body))
     liveness = SourceLiveness(body, frozenset({RETURN, DONE}))
     prepared = Prepared(body, liveness, assigned(body))
-    _prepared[id(node), deciding] = (node, prepared)
+    _prepared[id(node), followed] = (node, prepared)
     return prepared
 
 
@@ -142,7 +142,7 @@ def run(
     node: Any,
 ) -> Value:
     """Evaluate a function's body with its parameters bound."""
-    if not ev.deciding:
+    if ev.live is None:
         definition = with_shared_variables(definition)
     if not ev.deciding or frame.library:
         _refuse_syntax(ev, frame, definition)
@@ -155,7 +155,7 @@ def run(
         env = bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
         return declared_types.taken(ev, frame, env, definition, node)
 
-    if is_generator(definition):
+    if (ev.live is None or ev.deciding) and is_generator(definition):
         env = bind()
         return Generator(frame, definition, env, fresh(ev))
 
@@ -242,7 +242,7 @@ def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
 
 def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:
     frame.env = env
-    prepared = prepare(definition, ev.deciding)
+    prepared = prepare(definition, ev.live is not None)
     frame.liveness = prepared.liveness
     frame.local_names = prepared.local_names - frame.outer
     outer, span = ev.frame, ev.span

@@ -57,6 +57,11 @@ class _Variables:
             # of each item anew; after the loop it may never have been set
             self.frame.env[name] = Poison("it is set in a loop over a generator, and not before it", name)
 
+    def drop(self) -> None:
+        """The lists are not there after the loop."""
+        for held in self.held.values():
+            self.ev.heap.pop(held, None)
+
 
 def _is_set(frame: Frame, name: str) -> bool:
     return name in frame.env and not isinstance(frame.env[name], Poison)
@@ -102,6 +107,7 @@ def feed(ev: Evaluator, generator: Generator, body: Callable[[Value], None], nam
         ev.frame, ev.span = scope, span
     note(ev, generator.progress, END)
     variables.take()
+    variables.drop()
     scope.env.pop(STOP, None)
 
 

@@ -19,6 +19,9 @@ from tapec.frontend.evaluator.values import Caught, Items, Lst, Static, Tup
 def try_(ev: Evaluator, node: gast.Try) -> None:
     """`try`: which exceptions are raised is known; others end the block."""
     if not ev.deciding:
+        if ev.live is not None:
+            # a tape tries again, and decides
+            ev.refuse(node)
         _body(ev, node)
         return
     frame, depth = ev.frame, len(ev.frames)
