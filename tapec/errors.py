@@ -93,7 +93,7 @@ class TapecError(Exception):
 
 
 class UnsupportedSyntax(TapecError):
-    """A construct outside the language, such as `yield` or `try`."""
+    """A construct outside the language, such as `global` or a class of its own."""
 
 
 class UnsupportedFunction(TapecError):

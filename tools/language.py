@@ -26,10 +26,8 @@ from tapec.frontend.calls.calls import dotted_name
 from tapec.frontend.calls.function_handlers import METHOD_HANDLERS, SPECIAL
 from tapec.frontend.expressions.operators import SIGNS
 from tapec.frontend.full_evaluator import FullEvaluator
-from tapec.frontend.iteration import generators
 from tapec.frontend.library import complex_calls
 from tapec.frontend.source.refused_syntax import WORDS
-from tapec.frontend.statements import nonlocal_variables, try_statement
 from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC
 
@@ -48,6 +46,7 @@ STATEMENTS = {
     "ImportFrom": ("`from a import b`", "the same"),
     "FunctionDef": ("`def g(x): ...`", "inside a function; it may read what surrounds it"),
     "Delete": ("`del x`", "of names"),
+    "Nonlocal": ("`nonlocal x`", "of variables of a function around it that is differentiated, too"),
     "If": ("`if`, `elif`, `else`", "a static test, such as `x is None` or `a.ndim == 2`, compiles one branch only"),
     "For": (
         "`for ... in`, `else`",
@@ -66,6 +65,13 @@ STATEMENTS = {
         "`with`",
         "over tapes, `np.errstate`, `np.printoptions` and `warnings.catch_warnings`; over `numba.objmode`, whose body"
         " is read as Python's",
+    ),
+    "Try": (
+        "`try`, `except`, `else`, `finally`",
+        "a `raise` that stands in the body itself leads to its handler. Whatever else is raised in it (by calls, by"
+        " division by zero, by a subscript) is an exception of the derivative, too, which no handler takes. Classes are"
+        " told by their names, those of Python by what they derive from; refused are handlers that read the exception,"
+        " and `return`, `break` or `continue` through a `finally`",
     ),
     "Match": ("`match ... case`", "every pattern and guard; what is asked of structure is answered while compiling"),
 }
@@ -99,6 +105,13 @@ EXPRESSIONS = {
         "elements, slices with any step, negative indices, integer arrays, boolean masks; for load, store and `+=`",
     ),
     "Call": ("`f(x, *args, key=y)`", "see below"),
+    "Yield": (
+        "`yield x`",
+        "in generators that a loop runs over, also a comprehension, or `list`, `tuple`, `sum`, `max` and `min`. What"
+        " is read after the loop must be set before it, and the generator may not read what the loop sets; no `return`"
+        " in the loop",
+    ),
+    "YieldFrom": ("`yield from f(x)`", "the same"),
     "Lambda": ("`lambda x: x * y`", "closures over numbers and arrays"),
     "JoinedStr": ('`f"{name}"`', "of known text and of numbers; see below"),
 }
@@ -206,13 +219,12 @@ def static_calls() -> str:
 def page() -> str:
     """The text of docs/language.md."""
     ev = FullEvaluator()
-    # the others have handlers for the blocks of tapes, where decisions are known
+    # it has a handler for the blocks of tapes, where decisions are known
     statements = set(ev.statement_handlers)
-    for others in (try_statement.TRY, nonlocal_variables.DECLARATIONS):
-        statements -= others.keys()
+    statements -= {gast.Global}
     # written as `if` before it is read
     statements |= {gast.Match}
-    expressions = ev.expression_handlers.keys() - generators.EXPRESSIONS.keys() - {gast.GeneratorExp}
+    expressions = ev.expression_handlers.keys() - {gast.Await, gast.GeneratorExp}
     operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
     rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]
     parts = {

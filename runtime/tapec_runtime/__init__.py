@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tapec_runtime.stack_arrays import stack_array
     from tapec_runtime.triangular import cholesky_seed
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
+    from tapec_runtime.unsupported import Unsupported
     from tapec_runtime.widths import wide_vectors
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "NonFiniteValue",
     "OtherVersion",
     "UnconnectedGradients",
+    "Unsupported",
     "Variable",
     "arctan",
     "checkpointed",
@@ -127,6 +129,7 @@ _LAZY = {
     "AliasedElements": "aliasing",
     "AliasedInside": "aliasing",
     "OtherVersion": "other_version",
+    "Unsupported": "unsupported",
     "arctan": "trigonometric",
     "checkpointed": "checkpoint_schedule",
     "cholesky_seed": "triangular",

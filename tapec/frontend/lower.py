@@ -156,6 +156,8 @@ def lower(
     except DeadCode:
         result = Static(None)
     leaves: list[Atom] = []
+    # what is differentiated is a number on every way that it takes
+    result = ev.present(result)
     structure = flatten_result(ev, result, leaves, source.span(source.node))
     body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
     body, callees = finished(ev.callees, body)

@@ -170,7 +170,7 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     if not compute_uv:
         return svdvals(matrix)
     if full_matrices and matrix.shape[-2] != matrix.shape[-1]:
-        raise ValueError("np.linalg.svd of a matrix that is not square needs full_matrices=False here")
+        raise tapec_runtime.Unsupported("np.linalg.svd of a matrix that is not square needs full_matrices=False")
     if matrix.ndim == 2:
         return tapec_runtime.thin_svd(matrix)
     count = min(matrix.shape[-2], matrix.shape[-1])
@@ -192,7 +192,7 @@ def qr(a, mode="reduced"):
     if matrix.ndim != 2:
         raise ValueError("np.linalg.qr of stacks is not supported")
     if mode == "complete" and matrix.shape[0] > matrix.shape[1]:
-        raise ValueError("np.linalg.qr in mode 'complete' would add columns that are any")
+        raise tapec_runtime.Unsupported("np.linalg.qr in mode 'complete' adds columns that are any: take 'reduced'")
     if mode != "reduced" and mode != "complete" and mode != "r":
         raise ValueError("the mode of np.linalg.qr must be 'reduced', 'complete' or 'r'")
     rows = matrix.shape[0]

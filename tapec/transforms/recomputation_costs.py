@@ -59,6 +59,8 @@ class Costs:
         self.brief = False
         # the calls that put values on such lists, by id
         self.handed: frozenset[int] = frozenset()
+        # the shadows that those calls take, and may put on lists
+        self.given: frozenset[str] = frozenset()
         self._kept: set[str] = set()
         # by region, for the loops that are replayed and fused so far
         self._chains: dict[int, tuple[Scope, ...]] = {}
@@ -175,7 +177,8 @@ class Costs:
             self._kept = {
                 self.memory.aliases.find(name)
                 for name, type_ in self.types.items()
-                if not isinstance(type_, Scalar) and not self._refers(name) and not self._allocated(name)
+                if name in self.given
+                or (not isinstance(type_, Scalar) and not self._refers(name) and not self._allocated(name))
             }
         return self.memory.aliases.find(array) in self._kept
 

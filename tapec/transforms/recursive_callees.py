@@ -38,13 +38,14 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
             return made[name]
         origin, _, kind = name.rpartition("_")
         inner = make(origin)
+        read = constants & inner.types.keys()
         if origin not in base:
-            inner = to_ssa(inner, constants)
+            inner = to_ssa(inner, read)
         if kind.startswith("lanes"):
-            made[name] = vector_callee(inner, constants, int(kind.removeprefix("lanes")))
+            made[name] = vector_callee(inner, read, int(kind.removeprefix("lanes")))
         else:
             derive = reverse_callee if kind == "adjoint" else forward_callee
-            made[name] = derive(inner, constants)
+            made[name] = derive(inner, read)
         return made[name]
 
     found: dict[str, Function] = {}

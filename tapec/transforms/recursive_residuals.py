@@ -195,8 +195,9 @@ def _asks(function: Function, sides: _Sides, asked: Mapping[str, Asks]) -> Asks:
 
 
 def _shadows(swept: Reversed) -> tuple[str, ...]:
-    """The shadows of the arrays that a function is given."""
-    return tuple(name for name in swept.seeds if isinstance(swept.types[name], Array))
+    """The shadows of the arrays that a function is given, which stand behind the seeds of its results."""
+    arrays = [name for name in swept.params if isinstance(kind := swept.types[name], Array) and kind.is_float]
+    return swept.seeds[len(swept.seeds) - len(arrays) :]
 
 
 def _finished(known: dict[str, Function], sides: dict[str, _Sides], asked: dict[str, Asks]) -> CallerLists:

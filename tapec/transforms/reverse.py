@@ -259,6 +259,8 @@ class Reversal(Assembly):
         planner.brief = self.brief
         planner.undone = self.undone
         planner.handed = frozenset(self.sweep.handed)
+        handed = (one for arrays in self.sweep.handed.values() for one in arrays)
+        planner.given = frozenset(one.id for one in handed if isinstance(one, Name))
         self.begin_plan(planner)
         self.plan = planner.run(swept, self.fused.loops)
         if is_heard():

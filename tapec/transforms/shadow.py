@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from tapec.analyses.activity import Activity
+from tapec.analyses.activity import Activity, is_callee
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS
 from tapec.analyses.batch_extents import BatchExtents
 from tapec.analyses.buffer_rotation import permutation
@@ -104,7 +104,7 @@ class Shadows:
             case Push(stack=stack, value=Name(id=value)) if stack in self.activity and isinstance(types[value], Array):
                 out.add(stmt)
                 out.add(Push(self.of(stack), Name(self.of(value)), stmt.span))
-            case Call(targets=targets, function=fn) if fn in PRIMITIVES or isinstance(fn, Custom):
+            case Call(targets=targets, function=fn) if fn in PRIMITIVES or isinstance(fn, Custom) or is_callee(fn):
                 out.add(stmt)
                 for target in targets:
                     if target in self.activity and isinstance(types[target], Array):

@@ -208,8 +208,10 @@ class Sweep:
         seeds: list[Atom] = []
         for target in stmt.targets:
             type_ = self.types[target]
-            assert isinstance(type_, Scalar)
-            if type_.is_float:
+            if isinstance(type_, Array) and type_.is_float:
+                active = target in self.activity
+                seeds.append(Name(self.shadows.of(target) if active else out.zeros_like(f"{target}_bar", target)))
+            elif isinstance(type_, Scalar) and type_.is_float:
                 seeds.append(Name(self.bar(target)) if target in self.activity else out.atom(zero_of(type_)))
         arrays: list[Atom] = []
         numbers: list[tuple[Atom, str]] = []

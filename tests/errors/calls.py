@@ -264,13 +264,13 @@ def recursion_with_tuples(x):
 
 def filled(a, n):
     if n == 0:
-        return a
+        return [a]
     return filled(a * 2.0, n - 1)
 
 
 @refused(VECTOR)
-def recursion_that_returns_arrays(x):
-    return filled(x, 3).sum()
+def recursion_that_returns_lists(x):
+    return filled(x, 3)[0].sum()
 
 
 def unsettled(x, n):

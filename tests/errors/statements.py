@@ -24,12 +24,99 @@ CONTEXT = Context()
 
 
 @refused(1.0)
-def try_statement(x):
+def handler_that_reads_what_it_caught(x):
     try:
+        if x > 0.0:
+            raise ValueError("positive")
         y = x * x
-    except ValueError:
-        y = x
+    except ValueError as error:
+        y = x * len(str(error))
     return y
+
+
+@refused(1.0)
+def try_that_is_left_through_its_finally(x):
+    y = x
+    try:
+        return y
+    finally:
+        y = y + 1.0
+
+
+@refused(1.0)
+def handler_of_an_unknown_class(x):
+    y = x
+    try:
+        if x > 0.0:
+            raise KeyError("k")
+    except np.linalg.LinAlgError:
+        y = x * x
+    return y
+
+
+@refused(1.0)
+def bare_raise_in_try(x):
+    try:
+        if x > 0.0:
+            raise
+    except ValueError:
+        return x
+    return x * x
+
+
+@refused(1.0)
+def raise_in_a_loop_with_else(x):
+    try:
+        for _ in range(3):
+            if x > 0.0:
+                raise ValueError
+        else:
+            x = x * x
+    except ValueError:
+        return x
+    return x * x
+
+
+def steps(x):
+    while x < 10.0:
+        x = 1.5 * x
+        yield x
+
+
+@refused(1.0)
+def generator_item_by_item(x):
+    items = steps(x)
+    return next(items) * next(items)
+
+
+@refused(1.0)
+def generator_that_is_unpacked(x):
+    first, second = steps(x)
+    return first * second
+
+
+@refused(1.0)
+def return_in_a_loop_over_a_generator(x):
+    for y in steps(x):
+        if y > 4.0:
+            return y
+    return x
+
+
+def answering(x):
+    for _ in range(3):
+        told = yield x
+        x = x if told is None else x + 1.0
+
+
+@refused(1.0)
+def break_out_of_a_generator_that_reads(x):
+    total = 0.0
+    for y in answering(x):
+        total += y
+        if total > 2.0:
+            break
+    return total
 
 
 @refused(1.0)
@@ -51,16 +138,23 @@ def global_statement(x):
     return x
 
 
+def counter():
+    count = 0.0
+
+    def counted(x):
+        nonlocal count
+        count = count + 1.0
+        return count * x
+
+    return counted
+
+
+COUNTED = counter()
+
+
 @refused(1.0)
-def nonlocal_statement(x):
-    scale = 2.0
-
-    def scaled():
-        nonlocal scale
-        scale = scale * x
-        return scale
-
-    return scaled()
+def nonlocal_of_a_function_outside(x):
+    return COUNTED(x)
 
 
 @refused(1.0)
@@ -77,17 +171,14 @@ def dict_comprehension(x):
     return d[0]
 
 
+def text_on_some_ways(x):
+    if x > 0.0:
+        return "large"
+
+
 @refused(1.0)
 def some_ways_only(x):
-    if x > 0.0:
-        return x * x
-
-
-@refused(VECTOR)
-def array_on_some_ways_only(x):
-    for i in range(3):
-        if x[i] > 0.0:
-            return x, i
+    return x if text_on_some_ways(x) == "large" else 2.0 * x
 
 
 @refused(VECTOR)

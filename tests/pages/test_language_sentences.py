@@ -322,6 +322,63 @@ def withs(x):
         return np.sum(x / 3.0)
 
 
+@row("`nonlocal x`")
+def sharing(x):
+    total = 0.0
+
+    def add(v):
+        nonlocal total
+        total = total + v * v
+
+    for v in x:
+        add(v)
+    return total
+
+
+@row("`try`, `except`, `else`, `finally`")
+def trying(x):
+    total = 0.0
+    for v in x:
+        try:
+            if v > 1.0:
+                raise ValueError("large")
+        except ValueError:
+            total += v**2
+        else:
+            total += v**3
+        finally:
+            total *= 2.0
+    return total
+
+
+def steps(x):
+    for v in x:
+        yield v * v
+
+
+def more_steps(x):
+    yield from steps(x)
+    yield x[0]
+
+
+@row("`yield x`")
+def taking(x):
+    total = 1.0
+    for v in steps(x):
+        total = total * v + sum(steps(x))
+        if total > 100.0:
+            break
+    return total + len([v for v in steps(x)]) * x[1]
+
+
+@row("`yield from f(x)`")
+def taking_more(x):
+    total = 1.0
+    for v in more_steps(x):
+        total = total * v + 1.0
+    return total
+
+
 @row("`match ... case`", ("scale", 2.0))
 def matches(x, what):
     match what:

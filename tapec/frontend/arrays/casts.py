@@ -22,7 +22,7 @@ from tapec.frontend.evaluator.values import (
     is_scalar,
     number,
 )
-from tapec.frontend.operations import elementwise, runtime_text
+from tapec.frontend.operations import elementwise, python_errors, runtime_text
 from tapec.frontend.operations.complex_arithmetic import converted
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import Scalar
@@ -47,6 +47,8 @@ def caster(dtype: str) -> Any:
             return ev.truth(value, node)
         if isinstance(value, Sym) and isinstance(value.atom, Const):
             return converted(ev, value, dtype)
+        if dtype.startswith("int"):
+            python_errors.check_finite(ev, value)
         return elementwise.elementwise(ev, f"cast.{dtype}", (value,), node)
 
     return cast

@@ -58,7 +58,7 @@ from tapec.frontend.evaluator.values import (
     range_bounds,
     static_int,
 )
-from tapec.frontend.operations import runtime_text
+from tapec.frontend.operations import python_errors, runtime_text
 from tapec.frontend.operations.allocation import dim
 from tapec.frontend.operations.circular_shifts import is_shifted
 from tapec.frontend.operations.complex_arithmetic import each, parts
@@ -128,6 +128,7 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
             places = [integer(ev, sub, node) for sub in subs]
             if ev.deciding and ev.trying:
                 _check_places(ev, owner, places, node)
+            python_errors.check_places(ev, owner, places)
             return load_at(ev, owner, tuple(place.atom for place in places))
         if any(is_advanced(sub) for sub in subs):
             made = gather(ev, owner, subs, node)

@@ -47,8 +47,8 @@ from tapec.frontend.expressions.comprehensions import tested
 from tapec.frontend.expressions.names_and_literals import at_once
 from tapec.frontend.expressions.operators import before_calls
 from tapec.frontend.expressions.outside_objects import wrap
-from tapec.frontend.iteration import coroutines
-from tapec.frontend.iteration.generators import collected
+from tapec.frontend.iteration import coroutines, fed_loops
+from tapec.frontend.iteration.generators import Generator, collected
 from tapec.frontend.iteration.sequences import known_items
 from tapec.frontend.library import (
     argument_binding,
@@ -158,6 +158,15 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     return made
 
 
+def _all_items(ev: Evaluator, obj: Any, args: list[Value], node: Any) -> list[Value]:
+    """Arguments with lists in place of generators, for functions that take all items."""
+    if undecorated(obj) is not None:
+        return args
+    if not any(obj is one for one in fed_loops.TAKE_ALL):
+        fed_loops.refuse(ev, node)
+    return [fed_loops.all_items(ev, arg, node) if isinstance(arg, Generator) else arg for arg in args]
+
+
 def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     if (getattr(obj, "__module__", None) or "").startswith("tapec"):
         argument_checks.check_own(ev, obj, args, kwargs, node)
@@ -169,6 +178,8 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     refuse_dispatching(ev, obj, node)
     if ev.live is not None and (found := ev.live.call(obj, args, kwargs, node)) is not None:
         return found
+    if not ev.deciding and any(isinstance(arg, Generator) for arg in args):
+        args = _all_items(ev, obj, args, node)
     if any(coroutines.one_by_one(ev, arg) for arg in args) and undecorated(obj) is None:
         lazy = coroutines.lazily(ev, obj, args, kwargs, node)
         if lazy is not None:
@@ -211,6 +222,9 @@ def _of_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Val
     if name is not None and (rule := rule_for(name)) is not None:
         if getattr(obj, "__module__", None) == "math":
             python_errors.check_call(ev, obj, args)
+            value = ufuncs.call_rule(ev, name, rule, args, kwargs, node)
+            python_errors.check_result(ev, f"math.{obj.__name__}", value)
+            return value
         return ufuncs.call_rule(ev, name, rule, args, kwargs, node)
     for own in (enum_members.call, distributions.call, interpolators.call, table_interpolators.call, sparse_calls.call):
         if (found := own(ev, obj, args, kwargs, node)) is not None:

@@ -21,6 +21,7 @@ from tapec.frontend.evaluator.values import (
     Instance,
     Items,
     Lst,
+    MaybeNone,
     Poison,
     Record,
     Static,
@@ -33,13 +34,17 @@ from tapec.frontend.expressions import declared_types
 from tapec.frontend.expressions.outside_objects import wrap
 from tapec.frontend.iteration.generators import Generator, is_generator
 from tapec.frontend.iteration.iterators import fresh
+from tapec.frontend.operations import python_errors
+from tapec.frontend.source.caught_exceptions import without_caught
 from tapec.frontend.source.function_source import FunctionSource, source_of
 from tapec.frontend.source.numba_decorators import Jitted, declaration_of
 from tapec.frontend.source.refused_syntax import refused
+from tapec.frontend.source.shared_variables import with_shared_variables
 from tapec.frontend.source.source_liveness import SourceLiveness, assigned
 from tapec.frontend.source.tail_exits import DONE, RETURN, tail_exits
 from tapec.frontend.statements.nonlocal_variables import outer_names
 from tapec.frontend.structures.dicts import new_dict
+from tapec.syntax.types import Scalar
 
 
 def plain(ev: Evaluator, args: list[Value]) -> list[Value]:
@@ -56,22 +61,22 @@ class Prepared:
     local_names: frozenset[str]
 
 
-_prepared: dict[int, tuple[Any, Prepared]] = {}
+_prepared: dict[tuple[int, bool], tuple[Any, Prepared]] = {}
 
 
-def prepare(node: Any) -> Prepared:
-    """Bring the exits of a function into tail position; once per function."""
-    known = _prepared.get(id(node))
+def prepare(node: Any, followed: bool) -> Prepared:
+    """Bring the exits of a function into tail position; once per function, and for tapes, which follow exceptions."""
+    known = _prepared.get((id(node), followed))
     if known is not None and known[0] is node:
         return known[1]
     if isinstance(node, gast.Lambda):
         body = [gast.copy_location(gast.Return(node.body), node)]
     else:
         body = list(node.body)
-    body = tail_exits(body)
+    body = tail_exits(body if followed else without_caught(body))
     liveness = SourceLiveness(body, frozenset({RETURN, DONE}))
     prepared = Prepared(body, liveness, assigned(body))
-    _prepared[id(node)] = (node, prepared)
+    _prepared[id(node), followed] = (node, prepared)
     return prepared
 
 
@@ -137,6 +142,8 @@ def run(
     node: Any,
 ) -> Value:
     """Evaluate a function's body with its parameters bound."""
+    if ev.live is None:
+        definition = with_shared_variables(definition)
     if not ev.deciding or frame.library:
         _refuse_syntax(ev, frame, definition)
     frame.outer = outer_names(definition)
@@ -148,7 +155,7 @@ def run(
         env = bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
         return declared_types.taken(ev, frame, env, definition, node)
 
-    if ev.deciding and is_generator(definition):
+    if (ev.live is None or ev.deciding) and is_generator(definition):
         env = bind()
         return Generator(frame, definition, env, fresh(ev))
 
@@ -235,7 +242,7 @@ def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
 
 def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:
     frame.env = env
-    prepared = prepare(definition)
+    prepared = prepare(definition, ev.live is not None)
     frame.liveness = prepared.liveness
     frame.local_names = prepared.local_names - frame.outer
     outer, span = ev.frame, ev.span
@@ -245,7 +252,7 @@ def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value
     ev.statements(prepared.body)
     result = frame.env.get(RETURN, NONE)
     if not ev.dead:
-        _check_result(ev, definition, result, frame.env.get(DONE))
+        result = _checked_result(ev, definition, result, frame.env.get(DONE))
     ev.frames.pop()
     ev.frame, ev.span = outer, span
     if ev.dead:
@@ -258,20 +265,29 @@ def _call_of(span: Span | None) -> Span | None:
     return replace(span, called_from=None) if span is not None and len(span.lines()) >= CALLS else span
 
 
-def _check_result(ev: Evaluator, definition: Any, result: Value, done: Value | None) -> None:
-    """Refuse a function whose ways to its end return values that do not fit, or a value and nothing."""
+def _checked_result(ev: Evaluator, definition: Any, result: Value, done: Value | None) -> Value:
+    """What a function returns; refused where the values of its ways to its end do not fit.
+
+    On ways without `return` it is None: a number may be told from None, and anything else must not come to that.
+    """
     name = getattr(definition, "name", "<lambda>")
     every_way = isinstance(done, Sym) and done.constant is True
     if every_way and isinstance(result, Poison):
         ev.fail(TypeMismatch, f"`{name}` returns values of different types", definition, reason=result.reason)
-    if not every_way and not is_none(result):
-        ev.fail(
-            UnsupportedSyntax,
-            f"`{name}` returns a value on some of its ways only",
-            definition,
-            reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
-            hint="return a value on every way, or raise",
-        )
+    if every_way or is_none(result):
+        return result
+    if ev.live is None and isinstance(done, Sym) and not isinstance(result, Poison | Static):
+        if isinstance(result, Sym) and isinstance(result.type, Scalar):
+            return MaybeNone(result, done.atom)
+        python_errors.raise_if(ev, ev.op("not", done), "TypeError", f"`{name}` returns None here")
+        return result
+    ev.fail(
+        UnsupportedSyntax,
+        f"`{name}` returns a value on some of its ways only",
+        definition,
+        reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
+        hint="return a value on every way, or raise",
+    )
 
 
 def bind_arguments(

@@ -2,7 +2,8 @@
 
 Everything else is inlined.  A recursive function is found when its inlining meets itself; the
 inlining is then undone and a call is written instead.  Its result type is that of the ways that
-end without recursion.
+end without recursion.  Arrays that it returns are its caller's own: where Python returns memory that it was given,
+or the same memory twice, the call returns copies, and a program that could tell is refused.
 
 What a function's text means depends on the closure that it is: two closures of one text are two functions,
 unless what is lowered turns out to be the same.
@@ -20,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import RecursionUnsupported
-from tapec.frontend.arrays.copies_of_views import refuse_shared
+from tapec.frontend.arrays.copies_of_views import refuse_shared, shared_copy
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import DeadCode, Frame
 from tapec.frontend.evaluator.unfinished_blocks import freeze
-from tapec.frontend.evaluator.values import Complex, Static, Sym, Tup, Value, is_scalar
+from tapec.frontend.evaluator.values import Complex, Record, Static, Sym, Tup, Value
+from tapec.frontend.operations import memory_order
 from tapec.frontend.operations.complex_arithmetic import joined
 from tapec.frontend.structures.merging import leaves, rebuild
 from tapec.syntax.core import (
@@ -32,6 +34,7 @@ from tapec.syntax.core import (
     Call,
     Function,
     Name,
+    Op,
     Return,
     Stmt,
     changed,
@@ -55,6 +58,20 @@ class Recursive(Exception):
         super().__init__(getattr(definition, "name", "<lambda>"))
 
 
+@dataclass(frozen=True)
+class Returned:
+    """What is known of a number or array that a recursive function returns.
+
+    given     the positions of the arguments whose memory it shares in Python
+    earlier   the positions of the results before it whose memory it shares there
+    columns   whether NumPy may have it in columns
+    """
+
+    given: frozenset[int] = frozenset()
+    earlier: frozenset[int] = frozenset()
+    columns: bool = False
+
+
 @dataclass(eq=False)
 class Callee:
     """A recursive function for one tuple of argument types."""
@@ -65,6 +82,7 @@ class Callee:
     text: tuple[Any, ...] = ()
     results: list[Type] | None = None
     structure: Value | None = None
+    arrays: tuple[Returned, ...] = ()
     function: Function | None = None
     roots: dict[str, frozenset[str]] = field(default_factory=dict)
     settled: bool = False
@@ -152,9 +170,64 @@ def call(
         raise DeadCode  # not known yet: the ways without recursion tell
     targets = tuple(ev.define("t", type_, temporary=True) for type_ in callee.results)
     ev.emit(Call(targets, callee.name, tuple(v.atom for _, v in params), ev.span))
-    items = iter([Sym(Name(t), type_) for t, type_ in zip(targets, callee.results, strict=True)])
+    items = iter(_taken(ev, callee, targets, [v for _, v in params]))
     returned: Value = rebuild(callee.structure, lambda path, leaf: next(items))
-    return returned
+    return _with_partners(ev, returned)
+
+
+def _taken(ev: Evaluator, callee: Callee, targets: tuple[str, ...], given: list[Sym]) -> list[Sym]:
+    """The results of a call; its arrays as copies of what they would share memory with in Python."""
+    found: list[Sym] = []
+    for target, known in zip(targets, callee.arrays, strict=True):
+        if isinstance(ev.types[target], Array):
+            ev.roots[target] = frozenset({target})
+            if known.columns:
+                memory_order.mark(ev, target)
+        value = Sym(Name(target), ev.types[target])
+        sharing = [given[k] for k in known.given] + [found[k] for k in known.earlier]
+        memory = frozenset[str]().union(*(ev.roots_of(one.atom.id) for one in sharing if isinstance(one.atom, Name)))
+        found.append(shared_copy(ev, value, memory, callee.name) if memory else value)
+    return found
+
+
+def _with_partners(ev: Evaluator, value: Value) -> Value:
+    """A result in which the parts of each complex array are known to belong together."""
+    if isinstance(value, Complex) and value.is_array:
+        return joined(ev, value.re, value.im)
+    if isinstance(value, Tup | Record):
+        return replace(value, items=tuple(_with_partners(ev, item) for item in value.items))
+    return value
+
+
+def _own_arrays(ev: Evaluator, value: Value, params: list[str]) -> tuple[Value, tuple[Returned, ...]]:
+    """A result with arrays that share no memory with each other or with arguments, and what they share in Python."""
+    kept: list[Returned] = []
+    roots: list[frozenset[str]] = []
+
+    def own(path: tuple[Any, ...], leaf: Sym) -> Sym:
+        if not isinstance(leaf.type, Array) or not isinstance(leaf.atom, Name):
+            kept.append(Returned())
+            roots.append(frozenset())
+            return leaf
+        memory = ev.roots_of(leaf.atom.id)
+        given = frozenset(k for k, param in enumerate(params) if param in memory)
+        earlier = frozenset(k for k, other in enumerate(roots) if memory & other)
+        columns = leaf.type.layout != "C" or memory_order.is_marked(ev, leaf.atom.id)
+        kept.append(Returned(given, earlier, columns))
+        roots.append(memory)
+        if not (given or earlier) and leaf.type.layout == "C" and memory.isdisjoint(ev.constants):
+            return leaf
+        return ev.assign(Op("copy", (leaf.atom,)), Array(leaf.type.dtype, leaf.type.ndim, "C"))
+
+    made: Value = rebuild(value, own)
+    return made, tuple(kept)
+
+
+def _is_returned(value: Value) -> bool:
+    """Whether a recursive function may return a value: numbers and arrays, in tuples."""
+    if isinstance(value, Tup | Record):
+        return all(map(_is_returned, value.items))
+    return isinstance(value, Sym | Complex)
 
 
 def _identity(obj: Any) -> Any:
@@ -177,13 +250,13 @@ def _lower_closure(
     callees.definitions.add(id(callee.definition))
     try:
         for _ in range(4):
-            results = callee.results
+            results = callee.results, callee.arrays
             callees.open.append(callee)
             try:
                 closure.captured = _lower(ev, callee, frame, env, body, node)
             finally:
                 callees.open.pop()
-            if callee.results == results:
+            if (callee.results, callee.arrays) == results:
                 callee.settled = True
                 break
         else:
@@ -301,14 +374,15 @@ def _lower(
         result = body(sub, fresh, inner)
     except DeadCode:
         return sub.captured
-    items = result.items if isinstance(result, Tup) else () if result == Static(None) else (result,)
-    if not all(is_scalar(item) or (isinstance(item, Complex) and not item.is_array) for item in items):
+    result = sub.materialise(result)
+    if not (_is_returned(result) or result == Static(None)):
         ev.fail(
             RecursionUnsupported,
-            f"`{callee.name}` calls itself and returns something else than numbers or nothing",
+            f"`{callee.name}` calls itself and returns something else than numbers, arrays, tuples of them or nothing",
             node,
-            hint="write the results into an array of the caller's, or use a loop",
+            hint="return its numbers and arrays in a tuple, or use a loop",
         )
+    result, callee.arrays = _own_arrays(sub, result, params)
     found = [leaf for _, leaf in leaves(result)]
     block = (*freeze(sub.root), Return(tuple(leaf.atom for leaf in found)))
     block = refuse_shared(sub, tuple(params), block)

@@ -406,7 +406,7 @@ class Evaluator(LoweringMethods):
         missing = self.op("not", Sym(value.present, BOOL))
         side: list[Any] = []
         outer, self.block = self.block, side
-        self.raise_("TypeError", "a gradient that is None here is used as a number")
+        self.raise_("TypeError", "what is None here is used as a number")
         self.block = outer
         self.emit(OpenIf(missing.atom, side, [], self.span))
         return value.value

@@ -167,7 +167,10 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         return known
     python_errors.check_operator(ev, fn, (left, right))
     division_by_zero.check(ev, fn, left, right, node)
-    return elementwise.elementwise(ev, fn, (left, right), node)
+    made = elementwise.elementwise(ev, fn, (left, right), node)
+    if fn == "**" and ev.trying:
+        python_errors.check_result(ev, fn, made)
+    return made
 
 
 def _is_of_numpy(ev: Evaluator, left: Value, right: Value) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from tapec.errors import LoweringError
+from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Frame
 from tapec.frontend.evaluator.values import NONE, Progress, Static, Stream, Tup, Value
@@ -58,7 +58,7 @@ def is_generator(definition: Any) -> bool:
 def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], Value | None]) -> Value:
     """Run a generator; `consume` gets each value that it yields.  What it returns, if it comes to that."""
     if not ev.deciding:
-        ev.fail(LoweringError, "a generator inside a loop over numbers")
+        ev.fail(UnsupportedSyntax, "this use of a generator", hint=ev.or_by_a_tape("loop over it"))
     if position(ev, generator, generator.progress, None) is None:
         return NONE
     note(ev, generator.progress, LEFT)

@@ -22,7 +22,7 @@ WORDS = {
     "Nonlocal": "`nonlocal`",
     "Starred": "`*` outside a call, a list or a tuple",
     "Try": "`try`",
-    "TryStar": "`try`",
+    "TryStar": "`except*`",
     "TypeAlias": "the `type` statement",
     "Yield": "`yield`",
     "YieldFrom": "`yield from`",
@@ -30,7 +30,7 @@ WORDS = {
 
 
 # refused wherever it stands in a function, unless every decision is known, as in a tape's block
-_REFUSED = (gast.Global, gast.Nonlocal, gast.Yield, gast.YieldFrom, gast.Await, gast.AsyncFunctionDef)
+_REFUSED = (gast.Global, gast.Nonlocal, gast.Await, gast.AsyncFunctionDef)
 
 # what the block of a tape may hold, where every decision is known
 OF_TAPES = (gast.Global, gast.Nonlocal, gast.Try, gast.Yield, gast.YieldFrom)

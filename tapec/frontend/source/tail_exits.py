@@ -179,6 +179,7 @@ def _rebuilt(stmt: Any, change: Callable[[Statements], Statements]) -> Any:
             gast.copy_location(gast.ExceptHandler(one.type, one.name, change(one.body)), one) for one in stmt.handlers
         ]
         new = gast.Try(change(stmt.body), handlers, change(stmt.orelse), change(stmt.finalbody))
+        new.stays = getattr(stmt, "stays", "")
         return gast.copy_location(new, stmt)
     return stmt
 

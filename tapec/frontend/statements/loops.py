@@ -26,9 +26,12 @@ from tapec.frontend.evaluator.values import (
     number,
     static_int,
 )
+from tapec.frontend.iteration import fed_loops
+from tapec.frontend.iteration.generators import Generator
 from tapec.frontend.iteration.iterables import as_iteration, grid, iterable, iteration_item, iteration_length
 from tapec.frontend.iteration.iterators import LEFT, NOTHING, count, each, note, taken
-from tapec.frontend.source.source_liveness import assigned
+from tapec.frontend.source.source_liveness import SourceLiveness, assigned
+from tapec.frontend.source.tail_exits import RETURN
 from tapec.frontend.statements.assignments import bind
 from tapec.frontend.statements.branches import branch
 from tapec.frontend.statements.loop_carried import LoopCarriedValues, LoopContext
@@ -83,12 +86,37 @@ def for_(ev: Evaluator, node: gast.For) -> None:
     if ev.deciding:
         unrolled_for(ev, value, node)
         return
+    if isinstance(value, Generator):
+        _fed(ev, value, node)
+        return
     iteration = as_iteration(ev, value, node.iter)
     outer = ev.frame.flags
     if outer is not None and iteration.parallel:
         ev.frame.flags = outer.in_parallel
     run_iteration(ev, iteration, node)
     ev.frame.flags = outer
+
+
+def _fed(ev: Evaluator, generator: Generator, node: gast.For) -> None:
+    """A loop over a generator."""
+    body, may_stop = fed_loops.without_breaks(node.body)
+    scope = ev.frame
+    outer = scope.liveness
+    assert outer is not None
+    names = assigned([node]) | ({fed_loops.STOP} if may_stop else set())
+    if RETURN in names:
+        hint = "set a variable, leave the loop by `break`, and return after it"
+        ev.fail(UnsupportedSyntax, "`return` inside a loop over a generator", node, hint=hint)
+    later = outer.after.get(id(node), frozenset()) | outer.head.get(id(node), frozenset())
+    liveness = SourceLiveness(body, later | names & {fed_loops.STOP}) if may_stop else outer
+
+    def iteration(item: Value) -> None:
+        scope.liveness = liveness
+        bind(ev, node.target, item, node)
+        ev.statements(body)
+        scope.liveness = outer
+
+    fed_loops.feed(ev, generator, iteration, names, node)
 
 
 def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:

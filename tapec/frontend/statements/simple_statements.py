@@ -6,12 +6,14 @@ from typing import Any
 
 import gast
 
+import tapec_runtime
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.unfinished_blocks import OpenIf
 from tapec.frontend.evaluator.values import NONE, Dct, Lst, Static, Sym, Template, Value, describe, mapping
 from tapec.frontend.expressions import names_and_literals
+from tapec.frontend.operations import python_errors
 from tapec.frontend.structures import dicts
 from tapec.syntax.core import Const, Print, Raise
 
@@ -66,6 +68,14 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
         ev.fail(UnsupportedSyntax, "only classes of exceptions can be raised", node)
     if ev.deciding:
         raise Raised(cls.obj, args[0] if args else None)
+    if cls.obj is tapec_runtime.Unsupported:
+        # of the library: NumPy would go on
+        line = "" if ev.span is None else ev.span.text.strip()
+        ev.raise_("tapec_runtime.Unsupported", *args, line)
+        ev.dead = True
+        return
+    if ev.trying and not ev.frame.library:
+        args.append(python_errors.CAUGHT)
     name, own = ev.exception(cls.obj)
     ev.emit(Raise(name, tuple(Const(arg) for arg in args), ev.span, own, users=not ev.frame.library))
     ev.dead = True

@@ -1,4 +1,8 @@
-"""`try`, in a program whose decisions are known: which exceptions are raised is known then."""
+"""`try`, in a program whose decisions are known: which exceptions are raised is known then.
+
+In other programs a `try` has been written as branches (`source/caught_exceptions.py`).  What else its body may raise
+is raised by the derivative, and caught by nobody.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from typing import Any
 
 import gast
 
+from tapec.errors import UnsupportedSyntax
 from tapec.frontend.evaluator.evaluator import Evaluator
 from tapec.frontend.evaluator.frames import Raised
 from tapec.frontend.evaluator.values import Caught, Items, Lst, Static, Tup
@@ -14,7 +19,11 @@ from tapec.frontend.evaluator.values import Caught, Items, Lst, Static, Tup
 def try_(ev: Evaluator, node: gast.Try) -> None:
     """`try`: which exceptions are raised is known; others end the block."""
     if not ev.deciding:
-        ev.refuse(node)
+        if ev.live is not None:
+            # a tape tries again, and decides
+            ev.refuse(node)
+        _body(ev, node)
+        return
     frame, depth = ev.frame, len(ev.frames)
     pending: Raised | None = None
     try:
@@ -49,6 +58,18 @@ def try_(ev: Evaluator, node: gast.Try) -> None:
     ev.dead, ev.broke = ev.dead or dead, ev.broke or broke
     if pending is not None:
         raise pending
+
+
+def _body(ev: Evaluator, node: gast.Try) -> None:
+    """The body of a `try` whose handlers have become branches."""
+    if node.handlers or node.finalbody:
+        reason = getattr(node, "stays", "")
+        ev.fail(UnsupportedSyntax, "cannot differentiate this `try`", node, reason=reason, hint=ev.or_by_a_tape())
+    ev.trying += 1
+    try:
+        ev.statements(node.body)
+    finally:
+        ev.trying -= 1
 
 
 def _handler(ev: Evaluator, node: gast.Try, error: Raised) -> Any:

@@ -9,7 +9,7 @@ from tapec import GradientTape, Variable, function
 
 pytestmark = pytest.mark.usefixtures("mostly_plainly")
 
-NONE_AS_NUMBER = "a gradient that is None here is used as a number"
+NONE_AS_NUMBER = "what is None here is used as a number"
 
 
 def slope(x, c, n=2):
