@@ -58,7 +58,9 @@ def number_values(function: Function, constants: frozenset[str] = frozenset()) -
     function = replace(function, body=distinct(function.body))
     worker = _Single(function, constants)
     out: list[Stmt] = []
-    env: Env = {name: Name(name) for name in (*function.params, *sorted(constants))}
+    env: Env = {}
+    for name in (*function.params, *sorted(constants)):
+        worker.hold(env, name, Name(name))
     if worker.block(function.body, env, out) is None:
         # whatever the arguments are, it raises an error: what it would return has no value
         return function
@@ -191,6 +193,11 @@ class _Single:
         args = [env.get(arg.id, arg) if type(arg) is Name else self.expr(arg, env) for arg in value.args]
         return fold(with_args(value, args), self, adjoint)
 
+    def hold(self, env: Env, variable: str, atom: Atom) -> None:
+        """A variable has a value from now on."""
+        env[variable] = atom
+        self.outcomes.held(variable, atom)
+
     def array(self, name: str, env: Env) -> str:
         found = env.get(name, Name(name))
         assert isinstance(found, Name)
@@ -235,7 +242,8 @@ class _Single:
                 new = tuple(self.define(target) for target in targets)
                 self.home |= dict.fromkeys(new, out)
                 out.append(replace(stmt, targets=new, args=new_args))
-                env.update((old, Name(name)) for old, name in zip(targets, new, strict=True))
+                for old, name in zip(targets, new, strict=True):
+                    self.hold(env, old, Name(name))
             case Return(values=values):
                 out.append(replace(stmt, values=tuple(self.atom(v, env) for v in values)))
             case _:
@@ -253,12 +261,13 @@ class _Single:
             key = self.available.key(value)
             known = self.available.find(key)
         if known is not None and self.type_of(known) == type_ and not self._names_it(stmt.target, known, out):
-            env[stmt.target] = known
+            self.hold(env, stmt.target, known)
             return
         new = self.define(stmt.target)
         self.home[new] = out
         self.definitions[new] = value
-        env[stmt.target] = name = Name(new)
+        name = Name(new)
+        self.hold(env, stmt.target, name)
         if key is not None:
             self.available.put(key, name)
         out.append(stmt if new == stmt.target and value is stmt.value else Assign(new, value, stmt.span))
@@ -323,7 +332,7 @@ class _Single:
                 # on a way that does not set it nothing reads it
                 found = a if b is None else b
                 if found is not None:
-                    env[name] = found
+                    self.hold(env, name, found)
                 continue
             key = (a, b, self.old[name])
             if key not in merged:
@@ -331,7 +340,7 @@ class _Single:
                 first_out.append(Assign(merged[key], a, _cause(stmt.body, name) or stmt.span))
                 second_out.append(Assign(merged[key], b, _cause(stmt.orelse, name) or stmt.span))
                 self.outcomes.note(test, merged[key], (a, b))
-            env[name] = Name(merged[key])
+            self.hold(env, name, Name(merged[key]))
         return env
 
     def loop(self, stmt: For | Loop, env: Env, out: list[Stmt]) -> Env | None:
@@ -346,7 +355,9 @@ class _Single:
         while True:
             mark = len(self.made)
             merges = {name: self.define(name) for name in names if name in carried}
-            head = env | {name: Name(merge) for name, merge in merges.items()}
+            head = dict(env)
+            for name, merge in merges.items():
+                self.hold(head, name, Name(merge))
             body: list[Stmt] = []
             self.available.changed(written.classes)
             self.exits.append([])
@@ -354,7 +365,7 @@ class _Single:
             var = ""
             if isinstance(stmt, For):
                 var = self.define(stmt.var)
-                inner[stmt.var] = Name(var)
+                self.hold(inner, stmt.var, Name(var))
             with self.available.scope():
                 end = self.block(stmt.body, inner, body)
             exits = self.exits.pop()
@@ -416,9 +427,9 @@ class _Single:
             if len(ways) > 1:
                 # a `for` that ends normally leaves the value in the name that its iterations carry
                 at_exits[name] = merges[name] if isinstance(stmt, For) else self.define(name)
-                after[name] = Name(at_exits[name])
+                self.hold(after, name, Name(at_exits[name]))
             elif ways:
-                (after[name],) = ways
+                self.hold(after, name, *ways)
         for exit_ in exits:
             exit_.copies += self._copies(at_exits, exit_.env, stmt)
         return after
