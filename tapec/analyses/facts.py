@@ -7,6 +7,7 @@ about last are kept; another body, or other names, are another program.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from tapec.analyses.aliases import Aliases, aliases, is_memory
 from tapec.analyses.buffer_rotation import renewed, rotating
@@ -22,6 +23,7 @@ class Facts:
     readers[name]   the statements that read a name
     members[class]  the names of a class of arrays that may share memory
     parallel[key]   a loop that was asked about, and whether its iterations can run in any order
+    accesses[key]   a statement that was asked about, and what it reads and writes of elements
     made[key]       a block that was asked about, by its first statement, and the classes that each run of it has
                     memory of its own for
     """
@@ -29,6 +31,7 @@ class Facts:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.parallel: dict[int, tuple[For, bool]] = {}
+        self.accesses: dict[int, tuple[Stmt, tuple[Any, ...]]] = {}
         self.made: dict[int | None, tuple[Block, frozenset[str]]] = {}
 
     @cached_property

@@ -16,7 +16,7 @@ carries (`half` in `half = 2 * half`) has one value in the iteration in which it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import cached_property
 from math import gcd
 
@@ -131,7 +131,7 @@ class Integers:
     def _disjoint(self, one: Sum, other: Sum, loop: For, step: Sum, here: Scope, later: bool) -> bool:
         ahead = Sum.of(_AHEAD)
 
-        def in_another(names: set[str]) -> dict[str, Sum]:
+        def in_another(names: Set[str]) -> dict[str, Sum]:
             values = {name: Sum.of(f"{name}'") for name in names if self._set_in(name, here)}
             values[loop.var] = Sum.of(loop.var).plus(step.product(ahead))
             return values

@@ -197,12 +197,16 @@ class Iterations:
 
     def groups(self, body: Block) -> list[list[Access]]:
         """The accesses of a block, those that may touch the same memory together."""
-        # a few arrays have many accesses
-        found: list[tuple[dict[str, Access], list[Access]]] = []
+        # a few arrays have many accesses; those of other classes are no matter
+        found: list[tuple[dict[str, Access], list[Access], str]] = []
         written: frozenset[str] | None = None
         for access in self.accesses(body):
             apart, arrays, joined = [], {access.array: access}, []
+            cls = self.aliases.find(access.array)
             for group in found:
+                if group[2] != cls:
+                    apart.append(group)
+                    continue
                 near = [one for one in group[0].values() if self.may_share(access.array, one.array)]
                 if near and access.array not in group[0]:
                     if written is None:
@@ -213,8 +217,8 @@ class Iterations:
                     joined += group[1]
                 else:
                     apart.append(group)
-            found = [*apart, (arrays, [*joined, access])]
-        return [group for _, group in found]
+            found = [*apart, (arrays, [*joined, access], cls)]
+        return [group for _, group, _ in found]
 
     def may_share(self, first: str, second: str) -> bool:
         """Whether two arrays may share memory at a time when both are set."""
@@ -346,21 +350,28 @@ class Iterations:
 
     def accesses(self, block: Block) -> Iterator[Access]:
         """The reads and writes of elements in a block."""
+        found = self._facts.accesses
         for stmt in walk(block):
-            match stmt:
-                case Store(array=array, index=index):
-                    yield Access(stmt, array, index, "add" if stmt.accumulate else "store")
-                case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-                    yield Access(stmt, array, tuple(index), "load")
-                case Assign(value=Op(fn=fn)) if fn in _NO_CONTENTS:
-                    pass
-                case Assign(value=Name()):
-                    pass
-                case _:
-                    kind = "store" if isinstance(stmt, Call) else "load"
-                    for name in reads(stmt):
-                        if is_memory(self.types.get(name)):
-                            yield Access(stmt, name, None, kind)
+            known = found.get(stmt.key)
+            if known is None or known[0] is not stmt:
+                known = found[stmt.key] = stmt, tuple(self._accesses(stmt))
+            yield from known[1]
+
+    def _accesses(self, stmt: Stmt) -> Iterator[Access]:
+        match stmt:
+            case Store(array=array, index=index):
+                yield Access(stmt, array, index, "add" if stmt.accumulate else "store")
+            case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
+                yield Access(stmt, array, tuple(index), "load")
+            case Assign(value=Op(fn=fn)) if fn in _NO_CONTENTS:
+                pass
+            case Assign(value=Name()):
+                pass
+            case _:
+                kind = "store" if isinstance(stmt, Call) else "load"
+                for name in reads(stmt):
+                    if is_memory(self.types.get(name)):
+                        yield Access(stmt, name, None, kind)
 
     def never_negative(self, number: Expr, where: Stmt | None = None) -> bool:
         """Whether an integer is proved not to be below zero, where a statement reads it."""

@@ -57,13 +57,23 @@ def run(
     constants: frozenset[str],
     clean: tuple[Pass, ...] = (),
 ) -> Function:
-    """The function after some passes; those of `clean` do not look again where nothing was changed since they did."""
+    """The function after some passes.
+
+    No pass looks again at a body in which it found nothing to do, and those of `clean` not where nothing was changed
+    since they looked.
+    """
     cleaned: Block | None = None
+    nothing_to_do: dict[Pass, Block] = {}
     function = replace(function, body=distinct(function.body))
     for change in passes:
         if change in clean and function.body == cleaned:
             continue
+        if nothing_to_do.get(change) is function.body:
+            continue
+        before = function.body
         function = step(change, function, constants)
+        if function.body is before:
+            nothing_to_do[change] = before
         if clean and change is clean[-1]:
             cleaned = function.body
     return function

@@ -39,9 +39,16 @@ from tapec.errors import Span
 from tapec.syntax.types import Scalar, Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Name:
     id: str
+
+    # what a dataclass would have makes two tuples: names are compared and looked up more than anything else
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Name and self.id == other.id)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +104,16 @@ def key_field() -> int:
     return made
 
 
+class _Asked:
+    """A statement, with the answers of `reads` and `walk`, which are asked of it again and again."""
+
+    __slots__ = ("inside", "names_read")
+    names_read: tuple[str, ...]
+    inside: tuple[Stmt, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(_Asked):
     target: str
     value: Expr
     span: Span | None = None
@@ -106,7 +121,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(_Asked):
     array: str
     index: tuple[Atom, ...]
     value: Atom
@@ -116,7 +131,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(_Asked):
     test: Atom
     body: Block
     orelse: Block = ()
@@ -125,7 +140,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(_Asked):
     """A counted loop; with `slots`, its reverse sweep keeps that many snapshots, and its iterations count 0, 1, 2, ...
 
     Of one that is `independent`, no iteration touches an element that another one stores; LLVM is told so.
@@ -144,20 +159,20 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(_Asked):
     body: Block
     span: Span | None = None
     key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class Break(_Asked):
     span: Span | None = None
     key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
-class Push:
+class Push(_Asked):
     stack: str
     value: Atom
     span: Span | None = None
@@ -165,7 +180,7 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True)
-class Raise:
+class Raise(_Asked):
     """Raise an exception; `cls` is the class that its name stands for, unless that is a builtin's.
 
     `users` says that the user's code raises it, not a check of ours.
@@ -180,14 +195,14 @@ class Raise:
 
 
 @dataclass(frozen=True, slots=True)
-class Print:
+class Print(_Asked):
     args: tuple[Atom, ...]
     span: Span | None = None
     key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Asked):
     """A call of another generated function, by name; it may define several names.
 
     `changes` are the positions of the arrays among the arguments that it may write into.
@@ -202,7 +217,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Note(_Asked):
     """A comment in generated text, such as where the reverse sweep begins."""
 
     text: str
@@ -211,7 +226,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Return:
+class Return(_Asked):
     values: tuple[Atom, ...]
     span: Span | None = None
     key: int = key_field()
@@ -305,22 +320,21 @@ def with_args(op: Op, args: Sequence[Expr]) -> Op:
     return op if all(map(operator.is_, args, op.args)) else Op(op.fn, tuple(args))
 
 
-def reads(stmt: Stmt) -> Iterator[str]:
+def reads(stmt: Stmt) -> tuple[str, ...]:
     """The names a statement itself reads; not those of its blocks."""
-    if type(stmt) is Assign:
-        value = stmt.value
-        if type(value) is not Op:
-            return names_in(value)
-        named: list[str] = []
-        _add_names(value, named)
-        return iter(named)
+    try:
+        return stmt.names_read
+    except AttributeError:
+        pass
     found = [stmt.array] if type(stmt) is Store else [stmt.stack] if type(stmt) is Push else []
-    for part in _parts_read(stmt):
+    for part in (stmt.value,) if type(stmt) is Assign else _parts_read(stmt):
         if type(part) is Name:
             found.append(part.id)
         elif type(part) is Op:
             _add_names(part, found)
-    return iter(found)
+    names = tuple(found)
+    object.__setattr__(stmt, "names_read", names)
+    return names
 
 
 def _parts_read(stmt: Stmt) -> tuple[Expr, ...]:
@@ -480,8 +494,17 @@ def written_in(block: Iterable[Stmt]) -> set[str]:
 def _add_statements(block: Iterable[Stmt], found: list[Stmt]) -> None:
     for stmt in block:
         found.append(stmt)
-        if type(stmt) is If:
-            _add_statements(stmt.body, found)
-            _add_statements(stmt.orelse, found)
-        elif type(stmt) is For or type(stmt) is Loop:
-            _add_statements(stmt.body, found)
+        if type(stmt) is If or type(stmt) is For or type(stmt) is Loop:
+            try:
+                found += stmt.inside
+            except AttributeError:
+                found += _statements_inside(stmt)
+
+
+def _statements_inside(stmt: If | For | Loop) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    for block in blocks(stmt):
+        _add_statements(block, found)
+    inside = tuple(found)
+    object.__setattr__(stmt, "inside", inside)
+    return inside

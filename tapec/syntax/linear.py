@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,10 @@ class Sum:
     def factor(self, name: str) -> int:
         return next((one for other, one in self.terms if other == name), 0)
 
-    def names(self) -> set[str]:
+    def names(self) -> frozenset[str]:
         """The names, those in products one by one."""
-        return {part for name, _ in self.terms for part in name.split("*")}
+        return self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(part for name, _ in self.terms for part in name.split("*"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from tapec.analyses.aliases import Memory
 from tapec.analyses.scopes import Scope, Scopes
@@ -62,6 +63,14 @@ class Assembly(Slots):
     iterations: dict[int, str]
     # what stands before checkpointed loops and begins their iterations, by the loop's id
     scheduled_forward: dict[int, Forward | None]
+
+    @cached_property
+    def stored_in(self) -> dict[int, list[tuple[str, Slot]]]:
+        """What the plan stores, by the region that a value belongs to; asked when the plan is complete."""
+        found: dict[int, list[tuple[str, Slot]]] = {}
+        for name, slot in self.plan.stored.items():
+            found.setdefault(self.scopes.scope_of[name].key, []).append((name, slot))
+        return found
 
     # the forward sweep
 
@@ -138,8 +147,8 @@ class Assembly(Slots):
     def merges_after(self, block: Block, region: Scope) -> dict[int, list[str]]:
         """Stored merge names at scope here, by the statement after which they are complete."""
         found: dict[int, list[str]] = {}
-        for name, _ in self.plan.stored.items():
-            if self.scopes.scope_of[name] is not region or not self.scopes.merged(name):
+        for name, _ in self.stored_in.get(region.key, ()):
+            if not self.scopes.merged(name):
                 continue
             last = None
             for stmt in block:
@@ -229,9 +238,8 @@ class Assembly(Slots):
         region = block.region
         out = self.emitter.child()
         starts = self.plan.starts.get(region.key, {})
-        for name, slot in self.plan.stored.items():
-            if self.scopes.scope_of[name] is region:
-                out.add(self.get(name, slot))
+        for name, slot in self.stored_in.get(region.key, ()):
+            out.add(self.get(name, slot))
         for name, slot in starts.items():
             out.add(self.get(name, slot))
         for counting in self.plan.counting.get(region.key, ()):

@@ -81,4 +81,5 @@ class LatePushes:
 
     def at_end(self) -> list[tuple[str, Slot]]:
         """What goes on shared lists: the reverse sweep takes it in the order of the plan."""
-        return [(name, slot) for name, slot in reversed(self.plan.stored.items()) if name in self.shared]
+        stored = reversed(self.plan.stored.items()) if self.shared else ()
+        return [(name, slot) for name, slot in stored if name in self.shared]

@@ -53,7 +53,7 @@ def _blocks(block: Any) -> Iterator[Any]:
                 yield from _blocks(inner)
 
 
-def _read(item: Any) -> Iterator[str]:
+def _read(item: Any) -> tuple[str, ...]:
     """What a reversed statement reads of the program, besides what its blocks read."""
     return reads(item.primal) if hasattr(item, "primal") else reads(item)
 

@@ -75,14 +75,20 @@ def test_passes_that_clean_up_do_not_look_again_where_nothing_changed():
     run((twice, nothing, rebuilt, nothing, twice, nothing), PROGRAM, NONE, clean=(nothing,))
     assert RUNS == ["twice", "nothing", "twice", "nothing"]
     RUNS.clear()
-    run((nothing, nothing), PROGRAM, NONE)
-    assert RUNS == ["nothing", "nothing"]
+    run((nothing, nothing, twice, nothing), PROGRAM, NONE)
+    assert RUNS == ["nothing", "twice", "nothing"]
+
+
+def test_a_pass_does_not_look_again_at_a_body_in_which_it_found_nothing():
+    RUNS.clear()
+    run((nothing, rebuilt, nothing), PROGRAM, NONE)
+    assert RUNS == ["nothing"]
 
 
 def test_of_several_that_clean_up_all_look_until_the_last_has():
     RUNS.clear()
-    run((nothing, nothing, renamed, nothing), PROGRAM, NONE, clean=(nothing, renamed))
-    assert RUNS == ["nothing", "nothing"]
+    run((nothing, twice, nothing, renamed, nothing), PROGRAM, NONE, clean=(nothing, renamed))
+    assert RUNS == ["nothing", "twice", "nothing"]
 
 
 def test_a_watcher_sees_each_pass():

@@ -40,7 +40,7 @@ from tapec.frontend.statements.nonlocal_variables import store_outer
 from tapec.frontend.structures import made_objects
 from tapec.frontend.structures.merging import leaves
 from tapec.syntax.core import Assign, Name, reads
-from tapec.syntax.types import Array
+from tapec.syntax.types import Array, Scalar
 
 _Fact = TypeVar("_Fact")
 
@@ -191,18 +191,21 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
     ev.block[-1] = Assign(new, last.value, last.span)
     if old in ev.copies_of_views:
         ev.copies_of_views[new] = ev.copies_of_views.pop(old)
-    _rename(ev.dims, old, new)
-    _rename(ev.dim_keys, old, new)
     ev.lengths.rename(old, new)
-    for key, extent in ev.dims.items():
-        if extent == Name(old):
-            ev.dims[key] = Name(new)
-    for part, found in ev.parts.items():
-        if found == Name(old):
-            ev.parts[part] = Name(new)
-    for key, (base, offset) in ev.dim_keys.items():
-        if base == Name(old):
-            ev.dim_keys[key] = Name(new), offset
+    if not isinstance(value.type, Scalar):
+        _rename(ev.dims, old, new)
+        _rename(ev.dim_keys, old, new)
+    elif not value.type.is_float:
+        # it may be the extent of arrays
+        for key, extent in ev.dims.items():
+            if type(extent) is Name and extent.id == old:
+                ev.dims[key] = Name(new)
+        for part, found in ev.parts.items():
+            if type(found) is Name and found.id == old:
+                ev.parts[part] = Name(new)
+        for key, (base, offset) in ev.dim_keys.items():
+            if type(base) is Name and base.id == old:
+                ev.dim_keys[key] = Name(new), offset
     if old in ev.roots:
         roots = ev.roots.pop(old)
         ev.roots[new] = frozenset({new}) if roots == frozenset({old}) else roots

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import gast
 
@@ -15,8 +15,10 @@ from tapec.frontend.operations.allocation import id_of
 from tapec.frontend.statements.loop_carried import LoopContext
 from tapec.frontend.structures.lists import element_type, growing
 from tapec.frontend.structures.merging import Way, merge
-from tapec.syntax.core import Break, Const, Name
+from tapec.syntax.core import Atom, Break, Const, Name
 from tapec.syntax.types import Array
+
+_Key = TypeVar("_Key", str, tuple[str, int])
 
 
 def if_(ev: Evaluator, node: gast.If) -> None:
@@ -93,8 +95,8 @@ def branch(
         return
     ways = (Way(then_block, then_state.heap), Way(else_block, else_state.heap))
     merged = State(
-        dims={key: dim for key, dim in then_state.dims.items() if else_state.dims.get(key) == dim},
-        parts={key: part for key, part in then_state.parts.items() if else_state.parts.get(key) == part},
+        dims=_on_both_sides(then_state.dims, else_state.dims),
+        parts=_on_both_sides(then_state.parts, else_state.parts),
     )
     known = set(ev.heap)
     for name in sorted(then_state.env.keys() | else_state.env.keys()):
@@ -117,6 +119,11 @@ def branch(
         ev.live.all_met()
     if then_root or else_root:
         ev.emit(OpenIf(test.atom, then_root, else_root, span))
+
+
+def _on_both_sides(first: dict[_Key, Atom], second: dict[_Key, Atom]) -> dict[_Key, Atom]:
+    """What two sides know alike; most of it is of before, and the same objects."""
+    return {key: one for key, one in first.items() if (other := second.get(key)) is one or other == one}
 
 
 def _note_extents(

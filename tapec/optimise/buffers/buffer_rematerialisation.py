@@ -132,7 +132,7 @@ class _Refill:
         loads = [s for s in found if isinstance(s.value, Op) and s.value.fn == "load"]
         for stmt in found:
             if stmt in loads:
-                if self.aliases.find(next(reads(stmt))) in self.changed:
+                if self.aliases.find(reads(stmt)[0]) in self.changed:
                     return None
             elif not isinstance(stmt.value, Op) or stmt.value.fn not in _ARITHMETIC:
                 return None

@@ -46,6 +46,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    blocks,
     changed,
     map_blocks,
     reads,
@@ -73,14 +74,24 @@ class _LastStores:
         self.alone = {name for name in function.types if names[known.find(name)] == 1}
         self.defined = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.used = _uses(function.body)
+        self._mentioned: dict[int, tuple[Stmt, frozenset[str]]] = {}
         self.passed = tuple(facts(function).carried_arrays.values())
+
+    def mentioned(self, stmt: Stmt) -> frozenset[str]:
+        """What a statement, and those inside it, name otherwise than for an extent."""
+        known = self._mentioned.get(stmt.key)
+        if known is None or known[0] is not stmt:
+            own = () if _is_extent(stmt) else (*reads(stmt), *writes(stmt), *changed(stmt))
+            inner = (self.mentioned(one) for block in blocks(stmt) for one in block)
+            known = self._mentioned[stmt.key] = stmt, frozenset(own).union(*inner)
+        return known[1]
 
     def block(self, block: Block) -> Block:
         out = [self.given_up(stmt, map_blocks(stmt, self.block)) for stmt in block]
         made = [stmt.target for stmt in block if self.makes(stmt)]
         if made:
             used = _uses(block)
-            last = {name: place for place, stmt in enumerate(block) for name in _mentioned(stmt)}
+            last = {name: place for place, stmt in enumerate(block) for name in self.mentioned(stmt)}
             for array in made:
                 loop = out[last[array]]
                 # what a branch has made may be read in another one later
@@ -93,7 +104,7 @@ class _LastStores:
         for one in self.passed:
             if one.iteration.owner is not loop or not isinstance(new, For):
                 continue
-            met = [place for place, stmt in enumerate(new.body) if _mentions(stmt, one.carried)]
+            met = [place for place, stmt in enumerate(new.body) if one.carried in self.mentioned(stmt)]
             # the last statement that names it sets it to what the iteration has made
             last = new.body[met[-2]] if len(met) > 1 else None
             if isinstance(last, For) and self.is_left(one):
@@ -144,7 +155,7 @@ class _LastStores:
     def nest(self, loop: For, array: str, around: tuple[str, ...]) -> For:
         """A loop without stores into an array that nobody reads after it; the same loop if there are none such."""
         counted = (*around, loop.var)
-        met = [place for place, stmt in enumerate(loop.body) if _mentions(stmt, array)]
+        met = [place for place, stmt in enumerate(loop.body) if array in self.mentioned(stmt)]
         inner = loop.body[met[0]] if met else None
         if len(met) == 1 and isinstance(inner, For):
             made = self.nest(inner, array, counted)
@@ -183,7 +194,7 @@ class _LastStores:
         out: list[Stmt] = []
         value: Atom | None = None
         for stmt in body:
-            if not _mentions(stmt, array):
+            if array not in self.mentioned(stmt):
                 out.append(stmt)
             elif isinstance(stmt, Assign):
                 if value is None:
@@ -210,16 +221,6 @@ class _LastStores:
 def _uses(block: Block) -> Counter[str]:
     """How many statements of a block, and of those inside, name what they name."""
     return Counter(name for stmt in walk(block) for name in {*reads(stmt), *changed(stmt)})
-
-
-def _mentions(stmt: Stmt, array: str) -> bool:
-    return array in _mentioned(stmt)
-
-
-def _mentioned(stmt: Stmt) -> set[str]:
-    """What a statement, and those inside it, name otherwise than for an extent."""
-    inside = (one for one in walk((stmt,)) if not _is_extent(one))
-    return {name for one in inside for name in (*reads(one), *writes(one), *changed(one))}
 
 
 def _is_extent(stmt: Stmt) -> bool:

@@ -75,12 +75,15 @@ def fuse_neighbours(function: Function, constants: frozenset[str] = frozenset())
 def fuse_inner_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops joined inside of other loops; see the module."""
     before = function
+    fit: dict[int, tuple[Stmt, bool]] = {}
     for _ in range(costs.FUSION_ROUNDS):
-        worker = _Neighbours(function, depth=2)
+        worker = _Neighbours(function, 2, fit)
         body = worker.joined(tuple(map(worker.inside, function.body)))
         if not worker.found:
             break
         function = replace(function, body=body)
+        # what is known of loops that have not been joined holds in the next round
+        fit = worker.still_fit()
     if function is before:
         return function
     return forward_stores(drop_dead_code(number_values(function, constants), constants))
@@ -110,9 +113,13 @@ class _Used:
 
 
 class _Neighbours:
-    """depth  how deep the nests are that are joined"""
+    """Joins loops of one function.
 
-    def __init__(self, function: Function, depth: int) -> None:
+    depth    how deep the nests are that are joined
+    earlier  whether loops fit, by their keys, as far as that is known from before others were joined
+    """
+
+    def __init__(self, function: Function, depth: int, earlier: dict[int, tuple[Stmt, bool]] | None = None) -> None:
         self.depth = depth
         self.iterations = Iterations(function)
         self.found = 0
@@ -122,7 +129,13 @@ class _Neighbours:
         self.uses = Counter(find(one.array) for one in self.iterations.accesses(function.body))
         self.uses.update(map(find, function.params))
         self._used: dict[int, tuple[Stmt, _Used]] = {}
+        self._earlier = earlier or {}
         self._fit: dict[int, tuple[Stmt, bool]] = {}
+
+    def still_fit(self) -> dict[int, tuple[Stmt, bool]]:
+        """Of the function's own loops, whether they fit; others have been made here, and are not in its facts."""
+        own = self.iterations.scopes.body
+        return {key: known for key, known in self._fit.items() if key in own and own[key][0].owner is known[0]}
 
     def inside(self, stmt: Stmt) -> Stmt:
         """A statement with loops joined inside its loops, the innermost that are first."""
@@ -192,6 +205,8 @@ class _Neighbours:
     def fits(self, loop: For) -> bool:
         """Whether a loop may be joined with another one at all: it has no ways, and elements at known places."""
         known = self._fit.get(loop.key)
+        if known is None and loop.key in self._earlier and self._earlier[loop.key][0] is loop:
+            known = self._fit[loop.key] = self._earlier[loop.key]
         if known is None:
             plain = loop.step == Const(1) and not loop.parallel and not loop.independent and loop.slots is None
             fits = plain and _straight(loop.body) and loop_depth((loop,)) <= self.depth

@@ -70,20 +70,21 @@ class _Paths(Rewriter):
         return (found,)
 
     def plain(self, loop: For) -> bool:
-        """Whether the iterations of an innermost loop need one another, and take no ways."""
-        if loop.parallel or not all(isinstance(stmt, Assign | Store | Note) for stmt in loop.body):
-            return False
-        return not self.iterations.is_parallel(loop)
+        """Whether the iterations of an innermost loop take no ways."""
+        return not loop.parallel and all(isinstance(stmt, Assign | Store | Note) for stmt in loop.body)
 
     def asking(self, loop: For) -> For | None:
-        """The loop with a question for the adjoint that its iterations spread, if they do nothing else."""
+        """The loop with a question for the adjoint that its iterations spread, if they do nothing else.
+
+        Only where iterations need one another: others run on vectors.
+        """
         for place, (take, clear) in enumerate(zip(loop.body, loop.body[1:], strict=False)):
             match take, clear:
                 case (
                     Assign(target=taken, value=Op(fn="load", args=(Name(id=array), *index))),
                     Store(array=cleared, index=subs, value=value, accumulate=False),
                 ) if array == cleared and tuple(index) == subs and value == _ZERO:
-                    return self.split(loop, place, array, taken)
+                    return None if self.iterations.is_parallel(loop) else self.split(loop, place, array, taken)
         return None
 
     def split(self, loop: For, place: int, array: str, taken: str) -> For | None:

@@ -121,9 +121,10 @@ class _Shifts:
         match stmt:
             case Assign(value=Op(fn="stop_gradient")):
                 return []
-        numbers = [name for name in _written((stmt,)) if name in self.differing and self.is_number(name)]
-        read = _read(rest) if numbers else {}
-        return [name for name in numbers if name in read]
+        numbers = {name: None for one in walk((stmt,)) for name in writes(one) if name in self.differing}
+        candidates = [name for name in numbers if self.is_number(name)]
+        read = {name for one in walk(rest) for name in reads(one)} if candidates else set()
+        return [name for name in candidates if name in read]
 
     def is_number(self, name: str) -> bool:
         type_ = self.fresh.types.get(name)

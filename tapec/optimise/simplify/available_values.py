@@ -81,11 +81,11 @@ class Available:
         names: list[str] = []
         scalars = True
         for arg in value.args:
-            if isinstance(arg, Name):
+            if type(arg) is Name:
                 parts.append(arg.id)
                 names.append(arg.id)
                 scalars = scalars and type(self.types.get(arg.id)) is Scalar
-            elif isinstance(arg, Const):
+            elif type(arg) is Const:
                 parts.append(arg)
             else:
                 return None

@@ -27,6 +27,13 @@ class Outcomes:
         self._definitions, self._types = definitions, types
         self._choices: dict[str, dict[str, tuple[Atom, Atom]]] = {}
         self._chosen_by: dict[str, str] = {}
+        # the variables that may hold a value, by its name: all that have held it
+        self._holders: dict[str, dict[str, None]] = {}
+
+    def held(self, variable: str, atom: Atom) -> None:
+        """A variable holds a value from now on."""
+        if type(atom) is Name:
+            self._holders.setdefault(atom.id, {})[variable] = None
 
     def note(self, test: Name, merged: str, ways: tuple[Atom, Atom]) -> None:
         """A merge name is one of two values, by a test."""
@@ -46,13 +53,13 @@ class Outcomes:
         choices = self._choices.get(test.id)
         if not choices:
             return dict(env)
-        return _replaced(env, {merged: ways[not side] for merged, ways in choices.items()})
+        return self._replaced(env, {merged: ways[not side] for merged, ways in choices.items()})
 
     def decided(self, env: Env, test: Name, outcome: bool, other: list[Stmt]) -> Env:
         """The variables where the other side of a test raises: with its outcome, and the integer that it found."""
         if any(isinstance(stmt, Break) for stmt in other):
             return env
-        return _replaced(env, {test.id: Const(outcome), **self._equal(test, outcome)})
+        return self._replaced(env, {test.id: Const(outcome), **self._equal(test, outcome)})
 
     def _equal(self, test: Name, outcome: bool) -> dict[str, Atom]:
         """The integer variable whose value a test with that outcome tells."""
@@ -66,7 +73,12 @@ class Outcomes:
                 return {one.id: other} if self._types.get(one.id) == INT64 else {}
         return {}
 
-
-def _replaced(env: Env, known: dict[str, Atom]) -> Env:
-    # names are many, and strings are quicker to look up than nodes
-    return {name: known.get(atom.id, atom) if type(atom) is Name else atom for name, atom in env.items()}
+    def _replaced(self, env: Env, known: dict[str, Atom]) -> Env:
+        found = dict(env)
+        for value, atom in known.items():
+            for variable in self._holders.get(value, ()):
+                held = env.get(variable)
+                if type(held) is Name and held.id == value:
+                    found[variable] = atom
+                    self.held(variable, atom)
+        return found

@@ -38,6 +38,7 @@ from tapec.syntax.core import (
     distinct,
     names_in,
     reads,
+    same,
     walk,
     writes,
 )
@@ -119,7 +120,8 @@ class _Dead:
                 continue
             kept, live = self.statement(stmt, live)
             out.extend(reversed(kept))
-        return tuple(reversed(out)), live
+        kept_all = tuple(reversed(out))
+        return block if same(kept_all, block) else kept_all, live
 
     def statement(self, stmt: Stmt, live: Live) -> tuple[list[Stmt], Live]:
         match stmt:
@@ -162,7 +164,9 @@ class _Dead:
             return (list(body), live_body) if stmt.test.value else (list(orelse), live_else)
         if not body and not orelse:
             return [], live
-        return [If(stmt.test, body, orelse, stmt.span)], live_body | live_else | self.reads(stmt)
+        stays = body is stmt.body and orelse is stmt.orelse
+        made = stmt if stays else If(stmt.test, body, orelse, stmt.span)
+        return [made], live_body | live_else | self.reads(stmt)
 
     def counted(self, stmt: For, live: Live) -> tuple[list[Stmt], Live]:
         outer, self.at_break = self.at_break, live
@@ -183,7 +187,7 @@ class _Dead:
         # without a body it only leaves its variable behind, where that is one with what is read later
         if not live & self.bit(stmt.var) and all(isinstance(s, Break) for s in body):
             return [], live
-        return [replace(stmt, body=body)], head | self.reads(stmt)
+        return [stmt if body is stmt.body else replace(stmt, body=body)], head | self.reads(stmt)
 
     def apart(self, stmt: For) -> Live:
         """Contents that no iteration leaves to another: every access has the loop's variable as one subscript."""
@@ -244,7 +248,7 @@ class _Dead:
         useless = not any(isinstance(s, Assign | Store | Push | Raise | Print | Call) for s in walk(body))
         if useless:
             return [], live
-        return [Loop(body, stmt.span)], head
+        return [stmt if body is stmt.body else Loop(body, stmt.span)], head
 
 
 def _takes(value: Expr) -> bool:

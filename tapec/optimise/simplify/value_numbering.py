@@ -10,6 +10,7 @@ Wegman & Zadeck, Constant propagation with conditional branches, ACM TOPLAS 13 (
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -43,7 +44,9 @@ from tapec.syntax.core import (
     Store,
     blocks,
     distinct,
+    map_blocks,
     reads,
+    same,
     with_args,
     writes,
 )
@@ -58,7 +61,9 @@ def number_values(function: Function, constants: frozenset[str] = frozenset()) -
     function = replace(function, body=distinct(function.body))
     worker = _Single(function, constants)
     out: list[Stmt] = []
-    env: Env = {name: Name(name) for name in (*function.params, *sorted(constants))}
+    env: Env = {}
+    for name in (*function.params, *sorted(constants)):
+        worker.hold(env, name, Name(name))
     if worker.block(function.body, env, out) is None:
         # whatever the arguments are, it raises an error: what it would return has no value
         return function
@@ -183,13 +188,26 @@ class _Single:
     # expressions
 
     def atom(self, value: Atom, env: Env) -> Atom:
-        return env.get(value.id, value) if isinstance(value, Name) else value
+        if type(value) is not Name:
+            return value
+        found = env.get(value.id, value)
+        # the object itself where the name stays, so that statements stay, too
+        return value if type(found) is Name and found.id == value.id else found
+
+    def atoms(self, values: tuple[Atom, ...], env: Env) -> tuple[Atom, ...]:
+        found = tuple([self.atom(value, env) for value in values])
+        return values if all(map(operator.is_, found, values)) else found
 
     def expr(self, value: Expr, env: Env, adjoint: bool = False) -> Expr:
         if not isinstance(value, Op):
             return self.atom(value, env)
-        args = [env.get(arg.id, arg) if type(arg) is Name else self.expr(arg, env) for arg in value.args]
+        args = [self.expr(arg, env) if type(arg) is Op else self.atom(arg, env) for arg in value.args]  # type: ignore[arg-type]
         return fold(with_args(value, args), self, adjoint)
+
+    def hold(self, env: Env, variable: str, atom: Atom) -> None:
+        """A variable has a value from now on."""
+        env[variable] = atom
+        self.outcomes.held(variable, atom)
 
     def array(self, name: str, env: Env) -> str:
         found = env.get(name, Name(name))
@@ -204,13 +222,15 @@ class _Single:
         for stmt in block:
             if current is None:
                 break
-            current = self.statement(stmt, current, out)
+            if type(stmt) is Assign:
+                # most statements are
+                self.assign(stmt, current, out)
+            else:
+                current = self.statement(stmt, current, out)
         return current
 
     def statement(self, stmt: Stmt, env: Env, out: list[Stmt]) -> Env | None:
         match stmt:
-            case Assign():
-                self.assign(stmt, env, out)
             case Store():
                 self.store(stmt, env, out)
             case If():
@@ -223,21 +243,25 @@ class _Single:
                 out += [exit_, stmt]  # type: ignore[list-item]
                 return None
             case Raise(args=args):
-                out.append(replace(stmt, args=tuple(self.atom(a, env) for a in args)))
+                found = self.atoms(args, env)
+                out.append(stmt if found is args else replace(stmt, args=found))
                 return None
             case Push(stack=stack, value=value):
                 out.append(replace(stmt, stack=self.array(stack, env), value=self.atom(value, env)))
             case Print(args=args):
-                out.append(replace(stmt, args=tuple(self.atom(a, env) for a in args)))
+                found = self.atoms(args, env)
+                out.append(stmt if found is args else replace(stmt, args=found))
             case Call(targets=targets, args=args):
-                new_args = tuple(self.atom(a, env) for a in args)
+                new_args = self.atoms(args, env)
                 self.available.changed(self.written[stmt.key].classes)
                 new = tuple(self.define(target) for target in targets)
                 self.home |= dict.fromkeys(new, out)
                 out.append(replace(stmt, targets=new, args=new_args))
-                env.update((old, Name(name)) for old, name in zip(targets, new, strict=True))
+                for old, name in zip(targets, new, strict=True):
+                    self.hold(env, old, Name(name))
             case Return(values=values):
-                out.append(replace(stmt, values=tuple(self.atom(v, env) for v in values)))
+                found = self.atoms(values, env)
+                out.append(stmt if found is values else replace(stmt, values=found))
             case _:
                 out.append(stmt)
         return env
@@ -253,12 +277,13 @@ class _Single:
             key = self.available.key(value)
             known = self.available.find(key)
         if known is not None and self.type_of(known) == type_ and not self._names_it(stmt.target, known, out):
-            env[stmt.target] = known
+            self.hold(env, stmt.target, known)
             return
         new = self.define(stmt.target)
         self.home[new] = out
         self.definitions[new] = value
-        env[stmt.target] = name = Name(new)
+        name = Name(new)
+        self.hold(env, stmt.target, name)
         if key is not None:
             self.available.put(key, name)
         out.append(stmt if new == stmt.target and value is stmt.value else Assign(new, value, stmt.span))
@@ -277,12 +302,13 @@ class _Single:
 
     def store(self, stmt: Store, env: Env, out: list[Stmt]) -> None:
         array = self.array(stmt.array, env)
-        index = tuple(self.atom(i, env) for i in stmt.index)
+        index = self.atoms(stmt.index, env)
         value = self.atom(stmt.value, env)
         element = Op("load", (Name(array), *index))
         if not stmt.accumulate and self.available.find(self.available.key(element)) == value:
             return  # it is there already
-        out.append(Store(array, index, value, stmt.accumulate, stmt.span))
+        stays = array == stmt.array and index is stmt.index and value is stmt.value
+        out.append(stmt if stays else Store(array, index, value, stmt.accumulate, stmt.span))
         self.available.changed(self.written[stmt.key].classes)
         type_ = getattr(self.types.get(array), "element", None)
         if not stmt.accumulate and self.type_of(value) == type_:
@@ -306,7 +332,9 @@ class _Single:
         if first is not None and second is not None:
             env = self.merge(stmt, test, env, (first, first_out), (second, second_out))
         if first_out or second_out:
-            out.append(If(test, tuple(first_out), tuple(second_out), stmt.span))
+            body, orelse = tuple(first_out), tuple(second_out)
+            stays = test is stmt.test and same(body, stmt.body) and same(orelse, stmt.orelse)
+            out.append(stmt if stays else If(test, body, orelse, stmt.span))
         # where one side raises, what follows knows how the test came out
         if first is None:
             return None if second is None else self.outcomes.decided(second, test, False, first_out)
@@ -323,7 +351,7 @@ class _Single:
                 # on a way that does not set it nothing reads it
                 found = a if b is None else b
                 if found is not None:
-                    env[name] = found
+                    self.hold(env, name, found)
                 continue
             key = (a, b, self.old[name])
             if key not in merged:
@@ -331,7 +359,7 @@ class _Single:
                 first_out.append(Assign(merged[key], a, _cause(stmt.body, name) or stmt.span))
                 second_out.append(Assign(merged[key], b, _cause(stmt.orelse, name) or stmt.span))
                 self.outcomes.note(test, merged[key], (a, b))
-            env[name] = Name(merged[key])
+            self.hold(env, name, Name(merged[key]))
         return env
 
     def loop(self, stmt: For | Loop, env: Env, out: list[Stmt]) -> Env | None:
@@ -346,7 +374,9 @@ class _Single:
         while True:
             mark = len(self.made)
             merges = {name: self.define(name) for name in names if name in carried}
-            head = env | {name: Name(merge) for name, merge in merges.items()}
+            head = dict(env)
+            for name, merge in merges.items():
+                self.hold(head, name, Name(merge))
             body: list[Stmt] = []
             self.available.changed(written.classes)
             self.exits.append([])
@@ -354,7 +384,7 @@ class _Single:
             var = ""
             if isinstance(stmt, For):
                 var = self.define(stmt.var)
-                inner[stmt.var] = Name(var)
+                self.hold(inner, stmt.var, Name(var))
             with self.available.scope():
                 end = self.block(stmt.body, inner, body)
             exits = self.exits.pop()
@@ -372,9 +402,10 @@ class _Single:
                 out.append(Assign(merge, env[name], stmt.span))
         if isinstance(stmt, For):
             start, stop, step = bounds
-            out.append(For(var, start, stop, step, _complete(body), stmt.parallel, stmt.span, slots))
+            made: Stmt = For(var, start, stop, step, _complete(body), stmt.parallel, stmt.span, slots)
         else:
-            out.append(Loop(_complete(body), stmt.span))
+            made = Loop(_complete(body), stmt.span)
+        out.append(stmt if _stays(stmt, made) else made)
         return after
 
     def _changed(self, stmt: For | Loop, names: list[str], head: Env, end: Env | None, exits: list[_Exit]) -> set[str]:
@@ -416,9 +447,9 @@ class _Single:
             if len(ways) > 1:
                 # a `for` that ends normally leaves the value in the name that its iterations carry
                 at_exits[name] = merges[name] if isinstance(stmt, For) else self.define(name)
-                after[name] = Name(at_exits[name])
+                self.hold(after, name, Name(at_exits[name]))
             elif ways:
-                (after[name],) = ways
+                self.hold(after, name, *ways)
         for exit_ in exits:
             exit_.copies += self._copies(at_exits, exit_.env, stmt)
         return after
@@ -447,6 +478,13 @@ def _cause(block: Block, name: str) -> Span | None:
     return last.span if isinstance(last, Assign) else None
 
 
+def _stays(loop: For | Loop, made: Stmt) -> bool:
+    """Whether a loop that has been rewritten is what it was."""
+    if not isinstance(made, For | Loop) or not same(made.body, loop.body):
+        return False
+    return isinstance(loop, Loop) or made == loop
+
+
 def _complete(block: Iterable[Stmt]) -> Block:
     """A loop's body with the copies at its exits in place."""
     out: list[Stmt] = []
@@ -454,7 +492,7 @@ def _complete(block: Iterable[Stmt]) -> Block:
         if isinstance(stmt, _Exit):
             out += stmt.copies
         elif isinstance(stmt, If):
-            out.append(replace(stmt, body=_complete(stmt.body), orelse=_complete(stmt.orelse)))
+            out.append(map_blocks(stmt, _complete))
         else:
             out.append(stmt)
     return tuple(out)

@@ -17,6 +17,8 @@ ENV = {"y": Name("y_1"), "z": Name("x"), "k": Name("i")}
 def outcomes(**made) -> Outcomes:
     found = Outcomes(made, TYPES)
     found.note(Name("t"), "y_1", (Name("a"), Name("b")))
+    for variable, atom in (*ENV.items(), ("c", Name("t"))):
+        found.held(variable, atom)
     return found
 
 
@@ -28,6 +30,16 @@ def test_on_either_side_of_the_same_test_the_merged_name_is_the_value_of_that_si
 def test_the_sides_of_the_opposite_test_change_places():
     opposite = outcomes(u=Op("not", (Name("t"),)))
     assert opposite.chosen(Name("u"), ENV, True) == {**ENV, "y": Name("b")}
+
+
+def test_a_variable_that_held_a_value_and_holds_another_one_stays():
+    assert outcomes().chosen(Name("t"), {**ENV, "y": Name("x")}, True) == {**ENV, "y": Name("x")}
+
+
+def test_what_is_known_on_a_side_is_known_of_again_there():
+    found = outcomes()
+    found.note(Name("u"), "a", (Name("x"), Name("b")))
+    assert found.chosen(Name("u"), found.chosen(Name("t"), ENV, True), True)["y"] == Name("x")
 
 
 def test_another_test_tells_nothing():
