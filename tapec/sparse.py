@@ -35,8 +35,8 @@ _MORE, _FIRST = 4, 1024
 _WIDER = 2
 # the arrays of ours that a program takes: one that finds a pattern, one that stores elements, others
 _OURS = {"sparsity": 1, "sets": 1, "elements": 4, "sums": 4, "columns": 6, "rows": 6}
-# ways through a program for which places are kept
-_WAYS = 8
+# ways through a program for which places are kept; how often an element may be met at most, and numbers of a record
+_WAYS, _MET, _RECORD = 8, 8, 2**26
 
 
 @overload
@@ -205,12 +205,15 @@ class SparseDerivative(Generic[P]):
 class _Programs:
     """The programs of a function, and the patterns that were found for shapes of arguments."""
 
+    # whether elements are not to be stored in the order of the run
+    by_colours_alone = False
+
     def __init__(self, function: Any, kind: str, options: Options) -> None:
         self.function, self.kind, self.options = function, kind, options
         self.names = parameters(function)
         self.made: dict[Any, Any] = {}
         self.patterns: dict[Any, Pattern] = {}
-        self.by_rows_alone = self.by_colours_alone = False
+        self.by_rows_alone = False
         self._positions: dict[Any, tuple[int, ...]] = {}
 
     def positions(self, wrt: Any) -> tuple[int, ...]:
@@ -356,21 +359,21 @@ class _Call:
         """The pattern at the arguments."""
         from tapec.sparsity_pattern import Pattern
         from tapec_runtime.index_sets import elements, is_full, room_for_sets, room_of
-        from tapec_runtime.recorded_elements import is_recorded, recorded
+        from tapec_runtime.recorded_elements import is_recorded, length_of_record, recorded
 
         programs, part = self.programs, "sets" if self.programs.by_colours_alone else "sparsity"
         sets = room_for_sets(self.count, 2 * self.count + _FIRST)
         found, trace = self.run(part, None, sets)
-        while is_full(sets):
-            sets = room_for_sets(self.count, _MORE * room_of(sets))
+        while is_full(sets) and length_of_record(sets) <= _RECORD:
+            sets = room_for_sets(self.count, max(_MORE * room_of(sets), length_of_record(sets)))
             found, trace = self.run(part, None, sets)
         if is_recorded(sets):
-            elements_in_order = recorded(sets, found, self.count)
-            if elements_in_order is None:
+            in_order = None if is_full(sets) else recorded(sets, found, self.count)
+            if in_order is None or in_order.places.size > _MET * in_order.columns.size:
                 programs.by_colours_alone = True
                 programs.patterns.clear()
                 return self.found()
-            starts, columns, places, adds = elements_in_order
+            starts, columns, places, adds = in_order
             traces = frozenset({trace})
             return Pattern(starts, columns, self.count, traces, places={trace: places}, adds=adds)
         return Pattern(

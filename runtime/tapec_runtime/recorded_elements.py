@@ -36,6 +36,11 @@ def is_recorded(sets: Any) -> bool:
     return bool(sets[MARK])
 
 
+def length_of_record(sets: Any) -> int:
+    """How many numbers a program has noted, or would have noted with enough room."""
+    return int(sets[USED])
+
+
 def recorded(sets: Any, found: Any, width: int) -> Recorded | None:
     """The elements in the order of a run.
 
