@@ -23,13 +23,14 @@ from tapec.transforms.jacobian_blocks import prepared
 from tapec.transforms.jacobian_strips import combined, product
 from tapec.transforms.joined_branches import unmarked
 from tapec.transforms.lane_loops import by_columns
-from tapec.transforms.local_partials import NotLocal, stored_partials
+from tapec.transforms.local_partials import NotLocal
 from tapec.transforms.numbered_elements import count_of, each_element
 from tapec.transforms.recorded_partials import recorded
 from tapec.transforms.reverse import Reversed, reverse, targets_of
 from tapec.transforms.source_sets import source_sets
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
+from tapec.transforms.stored_partials import stored_partials
 from tapec.transforms.vector_forward import vector_forward
 
 # writes a run in some directions, of which the first has a number; what it gives

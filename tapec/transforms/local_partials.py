@@ -1,13 +1,10 @@
-"""Sparse Jacobians element by element: partial derivatives are stored where the matrix has them.
-
-    t = u[i - 1] * u[i]                  values[places[count]] = rate * u[i]
-    r[i] = rate * t             ->       values[places[count + 1]] = rate * u[i - 1]
-                                         count = count + 2
+"""Sparse Jacobians element by element: the partial derivatives of each result by the elements that it is made of.
 
 That can be done where each result is computed from elements that are read on the way to it: sources are only read,
-results only stored, and no iteration hands a value that moves on to the next one.  Beside a number stand its partial
-derivatives by the reads that it depends on, a fixed list in each place of the program.  Where they go is a list in the
-order of the run, `places`, which `recorded` finds: it has the rows and columns in that order, and is the pattern, too.
+results only stored, and what an iteration hands on to the next one depends on few reads.  Beside a number stand its
+partial derivatives by the reads that it depends on, a fixed list in each place of the program.  Where they go is a list
+in the order of the run, which `recorded_partials` finds: it has the rows and columns in that order, which are the
+pattern, too.  `stored_partials` stores the values.
 
 Decisions have to follow from extents and integers, so that the order is known before the run.  Of a branch of which the
 pattern has what both ways give (`joined_branches`), the reads of both ways count, and what it stores is stored behind
@@ -18,11 +15,10 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 10.2, preaccumulati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from collections.abc import Callable
+from dataclasses import replace
 
-from tapec.analyses.activity import differentiable_operands, outputs
+from tapec.analyses.activity import Activity, differentiable_operands, outputs
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, aliases
 from tapec.errors import Span
 from tapec.rules.library import PRIMITIVES
@@ -41,25 +37,29 @@ from tapec.syntax.core import (
     Note,
     Op,
     Push,
-    Return,
     Stmt,
     Store,
     leaves,
+    may_leave,
     walk,
     written_in,
     zero_of,
 )
 from tapec.syntax.custom_rule import Custom
-from tapec.syntax.types import BOOL, INT64, Array, Scalar, Stack
-from tapec.transforms.decision_digests import digest_of
+from tapec.syntax.types import INT64, Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import ForwardMode
 from tapec.transforms.joined_branches import MARK, is_joined
-from tapec.transforms.ssa import to_ssa
+from tapec.transforms.meeting_partials import Meeting, Partials, Read, Stored
 from tapec.transforms.strong_zeros import may_be_infinite
 
-# partial derivatives that stand beside one number, and in all of a program; others go by colours
-_BESIDE, _IN_ALL = 32, 3000
+# partial derivatives that stand beside one number, beside one that iterations hand on, and in all of a program; others
+# go by colours
+_BESIDE, _CARRIED, _IN_ALL = 32, 6, 3000
+
+
+class _CarriesMore(Exception):
+    """More partial derivatives stand beside a number that iterations hand on than was thought."""
 
 
 class NotLocal(Exception):
@@ -68,28 +68,6 @@ class NotLocal(Exception):
     def __init__(self, why: str, span: Span | None) -> None:
         super().__init__(why)
         self.span = span
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """A place in the program that reads an element of a source; `column` is its number, where that is asked for."""
-
-    number: int
-    column: Atom = Const(0)
-
-
-# the partial derivatives beside a number, by the reads that it depends on
-Partials = dict[Read, Expr]
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What is stored in an element of a result; what a result is that is a number, without subscripts."""
-
-    array: str
-    index: tuple[Atom, ...]
-    partials: Partials
-    accumulate: bool = False
 
 
 class LocalPartials(ForwardMode):
@@ -101,10 +79,14 @@ class LocalPartials(ForwardMode):
     # whether only the reads are asked for, not what the partial derivatives are
     only_reads = False
 
-    def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> None:
+    def __init__(
+        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], carried: dict[str, int]
+    ) -> None:
         super().__init__(function, sources, constants)
         self.out = Emitter(self.types, self.taken, function.leaving.span)
         self.classes = aliases(function)
+        returned = {value.id for value in function.results if isinstance(value, Name)}
+        self.activity = Activity(function, self.classes, set(sources), returned)
         if function.results[-1] != Const(0):
             raise NotLocal("what it does depends on the numbers that it is given", function.leaving.span)
         self.read_from = {self.classes.find(source) for source in sources if isinstance(self.types[source], Array)}
@@ -115,11 +97,13 @@ class LocalPartials(ForwardMode):
         for name in (*self.function.params, *constants, *sources):
             if self.classes.find(name) in self.stored_in:
                 raise NotLocal(f"`{name}` is written", function.leaving.span)
+        # how many stand beside numbers that iterations hand on, as far as that is known
+        self.carried = carried
         self.beside: dict[str, Partials] = {}
         self.reads: dict[tuple[str, tuple[Expr, ...]], Read] = {}
         # names beside which partial derivatives stood anywhere
         self.moved: set[str] = set()
-        self.count_of_reads = self.count_of_partials = 0
+        self.count_of_partials = 0
         # of the branch at hand of which both ways count: what is stored behind it
         self.waiting: list[Stored] | None = None
         self.by: Read | None = None
@@ -169,10 +153,6 @@ class LocalPartials(ForwardMode):
             raise NotLocal(f"`{target}` depends on {len(found)} elements, and there are many such numbers", span)
         if found:
             self.moved.add(target)
-
-    def new_read(self, column: Atom) -> Read:
-        self.count_of_reads += 1
-        return Read(self.count_of_reads, column)
 
     # statements
 
@@ -245,7 +225,7 @@ class LocalPartials(ForwardMode):
             return {}
         key = array.id, tuple(index)
         if key not in self.reads:
-            self.reads[key] = self.new_read(self.column(array.id, key[1], out))
+            self.reads[key] = Read(self.column(array.id, key[1], out))
         return {self.reads[key]: Const(1.0)}
 
     def store(self, stored: Stored, out: Emitter) -> None:
@@ -271,7 +251,7 @@ class LocalPartials(ForwardMode):
     # branches and loops
 
     def branch(self, stmt: If, out: Emitter) -> None:
-        beside, reads, mark = self.beside, self.reads, self.count_of_reads
+        beside, reads = self.beside, self.reads
         found, emitters = [], []
         for block in (stmt.body, stmt.orelse):
             self.beside, self.reads = dict(beside), dict(reads)
@@ -282,20 +262,25 @@ class LocalPartials(ForwardMode):
         if leaves(stmt.body) or leaves(stmt.orelse):
             self.beside = found[1] if leaves(stmt.body) else found[0]
         else:
-            meeting = _Meeting(self, mark, emitters[0], emitters[1])
+            meeting = Meeting(self.types, self.only_reads, emitters[0], emitters[1], joined=False)
             self.beside = self.met(meeting, found[0], found[1])
         self.keep_branch(If(stmt.test, tuple(emitters[0].out), tuple(emitters[1].out), stmt.span), out)
 
     def keep_branch(self, stmt: If, out: Emitter) -> None:
         out.add(stmt)
 
-    def met(self, meeting: _Meeting, first: dict[str, Partials], second: dict[str, Partials]) -> dict[str, Partials]:
+    def met(self, meeting: Meeting, first: dict[str, Partials], second: dict[str, Partials]) -> dict[str, Partials]:
         """What stands beside the numbers behind a branch; those that one way alone sets are read there alone."""
         found: dict[str, Partials] = {}
         for name in first:
             if name in second:
                 alike = first[name] is second[name]
-                found[name] = first[name] if alike else meeting.partials(name, first[name], second[name])
+                found[name] = first[name] if alike else self.together(meeting, name, first[name], second[name])
+        return found
+
+    def together(self, meeting: Meeting, name: str, first: Partials, second: Partials) -> Partials:
+        found = meeting.partials(name, first, second)
+        self.moved |= {name} if found else set()
         return found
 
     def joined(self, stmt: If, out: Emitter) -> None:
@@ -312,7 +297,7 @@ class LocalPartials(ForwardMode):
             found.append(self.beside)
             stored.append(self.waiting)
         self.reads, self.waiting = reads, outside
-        meeting = _Meeting(self, None, emitters[0], emitters[1])
+        meeting = Meeting(self.types, self.only_reads, emitters[0], emitters[1], joined=True)
         self.beside = self.met(meeting, found[0], found[1])
         together = list(meeting.stored(stored[0], stored[1]))
         self.keep_way(If(stmt.test, tuple(emitters[0].out), tuple(emitters[1].out), stmt.span), out)
@@ -331,12 +316,21 @@ class LocalPartials(ForwardMode):
 
     def loop(self, stmt: For | Loop, out: Emitter) -> None:
         beside, reads = self.beside, self.reads
-        self.beside, self.reads = dict(beside), dict(reads)
         inner, written = out.child(), written_in(stmt.body)
+        carried = {name: self.begun(name, out) for name in sorted(written & beside.keys()) if name in self.carried}
+        self.beside, self.reads = beside | carried, dict(reads)
+        self.moved |= carried.keys()
         self.follow(stmt.body, inner)
-        for name in written & beside.keys() & self.moved:
-            raise NotLocal(f"an iteration hands `{name}` on to the next one", stmt.span)
-        self.beside = {name: found for name, found in beside.items() if name not in written}
+        for name in sorted(written & beside.keys() & self.moved):
+            if name not in self.beside:
+                raise NotLocal(f"an iteration hands `{name}` on to the next one", stmt.span)
+            if len(self.beside[name]) > len(carried.get(name, ())):
+                self.carried[name] = len(self.beside[name])
+                if self.carried[name] > _CARRIED or may_leave(stmt.body):
+                    raise NotLocal(f"an iteration hands `{name}` on to the next one", stmt.span)
+                raise _CarriesMore
+        self.hand_on(carried, inner)
+        self.beside = {name: found for name, found in beside.items() if name not in written} | carried
         self.reads = reads
         body = tuple(inner.out)
         if isinstance(stmt, For):
@@ -344,6 +338,49 @@ class LocalPartials(ForwardMode):
             out.add(replace(stmt, body=body, parallel=False, independent=False, slots=None))
         else:
             out.add(replace(stmt, body=body))
+
+    def begun(self, name: str, out: Emitter) -> Partials:
+        """What stands beside a number that iterations hand on, at the head of the loop: variables of their own."""
+        type_ = self.types[name]
+        assert isinstance(type_, Scalar)
+        before = list(self.partials(Name(name)).items())
+        if len(before) > self.carried[name]:
+            self.carried[name] = len(before)
+        found: Partials = {}
+        for k in range(self.carried[name]):
+            read, value = before[k] if k < len(before) else (Read(), zero_of(type_))
+            column = Name(out.fresh("column", INT64)) if self.only_reads else Const(0)
+            partial = Name(out.fresh("partial", type_))
+            self.hand(column, partial, read, value, out)
+            found[Read(column)] = partial
+        return found
+
+    def hand(self, column: Atom, partial: Name, read: Read, value: Expr, out: Emitter) -> None:
+        """Set the variables of a partial derivative that iterations hand on."""
+        if isinstance(column, Name):
+            out.assign(column.id, read.column)
+        else:
+            type_ = self.types[partial.id]
+            assert isinstance(type_, Scalar)
+            out.assign(partial.id, out.atom(value, type_))
+
+    def hand_on(self, carried: dict[str, Partials], out: Emitter) -> None:
+        """Set, at the end of an iteration, what stands beside the numbers at the head of the next one."""
+        handed = []
+        for name, found in carried.items():
+            type_ = self.types[name]
+            ends = list(self.beside[name].items())
+            for k, (head, partial) in enumerate(found.items()):
+                read, value = ends[k] if k < len(ends) else (Read(), zero_of(type_))  # type: ignore[arg-type]
+                # one may be what another one was
+                if self.only_reads:
+                    read = Read(out.let("column", read.column, INT64))
+                else:
+                    value = out.let("partial", out.atom(value, type_), type_)  # type: ignore[arg-type]
+                handed.append((head.column, partial, read, value))
+        for column, partial, read, value in handed:
+            assert isinstance(partial, Name)
+            self.hand(column, partial, read, value, out)
 
     def results_stored(self, out: Emitter) -> None:
         """Numbers among the results, as if each were stored."""
@@ -355,144 +392,11 @@ class LocalPartials(ForwardMode):
                 self.write(Stored(value.id, (), self.partials(value)), out)
 
 
-@dataclass(frozen=True)
-class _Meeting:
-    """The point where two ways of a branch meet.
-
-    mark  reads with higher numbers belong to one way, and are one where they meet; None where all of them stay what
-          they are
-    """
-
-    worker: LocalPartials
-    mark: int | None
-    first: Emitter
-    second: Emitter
-
-    def partials(self, name: str, first: Partials, second: Partials) -> Partials:
-        type_ = self.worker.types[name]
-        assert isinstance(type_, Scalar)
-        outer = {one: None for one in (*first, *second) if self.mark is None or one.number <= self.mark}
-        found = {one: self.value(first.get(one), second.get(one), type_) for one in outer}
-        own, others = ([one for one in part if one not in outer] for part in (first, second))
-        for one, other in zip_longest(own, others):
-            read = self.worker.new_read(self.column(one, other))
-            found[read] = self.value(first.get(one), second.get(other), type_)  # type: ignore[arg-type]
-        self.worker.moved |= {name} if found else set()
-        return found
-
-    def stored(self, first: list[Stored], second: list[Stored]) -> Iterator[Stored]:
-        """What the ways store: zeros where the other one has been taken."""
-        others = list(second)
-        for one in first:
-            same = (other for other in others if (other.array, other.index) == (one.array, one.index))
-            match = next(same, None)
-            if match is not None and not one.accumulate and not match.accumulate:
-                others.remove(match)
-                yield self.merged(one, one.partials, match.partials)
-            else:
-                yield self.merged(one, one.partials, {})
-        for other in others:
-            yield self.merged(other, {}, other.partials)
-
-    def merged(self, stored: Stored, first: Partials, second: Partials) -> Stored:
-        type_ = self.worker.types[stored.array]
-        assert isinstance(type_, Array)
-        together = {one: self.value(first.get(one), second.get(one), type_.element) for one in (*first, *second)}
-        return replace(stored, partials=together)
-
-    def value(self, first: Expr | None, second: Expr | None, type_: Scalar) -> Expr:
-        """A number that is one or the other."""
-        if first == second and first is not None:
-            return first
-        if self.worker.only_reads:
-            return Const(0.0)
-        made = self.first.fresh("partial", type_)
-        for way, value in ((self.first, first), (self.second, second)):
-            way.assign(made, zero_of(type_) if value is None else way.atom(value, type_))
-        return Name(made)
-
-    def column(self, first: Read | None, second: Read | None) -> Atom:
-        columns = [Const(0) if one is None else one.column for one in (first, second)]
-        if not self.worker.only_reads:
-            return Const(0)
-        made = self.first.fresh("column", INT64)
-        for way, value in zip((self.first, self.second), columns, strict=True):
-            way.assign(made, value)
-        return Name(made)
-
-
-def stored_partials(
-    function: Function,
-    sources: tuple[str, ...],
-    constants: frozenset[str],
-    integers: tuple[str, ...],
-    dtype: str,
-    adds: bool,
-) -> Function:
-    """The function that stores the values of the elements, and returns a digest of the decisions.
-
-    integers  those among its parameters that decide anything
-    dtype     of the values
-    adds      whether an element may be met several times, or not at all
-
-    Parameters beside those of the function:
-
-    begins    int64: for each digest, where its places begin
-    places    int32: where partial derivatives go in `values`, in the order of the run
-    values    of the elements of the matrix
-    traces    int64: the digests for which that is known; for others values are left as they are
-
-    raises  NotLocal
-    """
-    return _Values(function, sources, constants, dtype, adds).run(integers)
-
-
-class _Values(LocalPartials):
-    def __init__(
-        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], dtype: str, adds: bool
-    ) -> None:
-        super().__init__(function, sources, constants)
-        self.adds = adds
-        kinds = {"begins": "int64", "places": "int64", "values": dtype, "traces": "int64"}
-        self.given = {
-            name: Name(self.out.fresh(name, Array(kind, 1, "C")))
-            for name, kind in kinds.items()
-        }
-        self.count = self.out.fresh("count", INT64)
-
-    def run(self, integers: tuple[str, ...]) -> Function:
-        out, given = self.out, self.given
-        trace = out.let("trace", Op("tapec_runtime.noted", (digest_of(integers, out), Const(0))), INT64)
-        out.assign(self.count, Const(-1))
-        each, k = out.child(), Name(out.fresh("k", INT64))
-        same = each.atom(Op("==", (Op("load", (given["traces"], k)), trace)))
-        inner = each.child()
-        inner.assign(self.count, inner.let("t", Op("load", (given["begins"], k)), INT64))
-        each.add(If(same, tuple(inner.out), (), out.span))
-        size = out.let("size", Op("dim", (given["traces"], Const(0))), INT64)
-        out.add(For(k.id, Const(0), size, Const(1), tuple(each.out), span=out.span))
-        body = out.child()
-        if self.adds:
-            zero = body.cast(Const(0.0), self.types[given["values"].id].element)  # type: ignore[union-attr]
-            body.each(given["values"].id, lambda one, index: one.add(Store(given["values"].id, index, zero)))
-        for source in self.sources:
-            if isinstance(self.types[source], Scalar):
-                self.number(source, {self.new_read(Const(0)): Const(1.0)}, None)
-        self.follow(self.function.body[:-1], body)
-        self.results_stored(body)
-        known = out.let("known", Op(">=", (Name(self.count), Const(0))), BOOL)
-        out.add(If(known, tuple(body.out), (), out.span))
-        params = (*self.function.params, *(name.id for name in given.values()))
-        whole = (*out.out, Return((trace,)))
-        return to_ssa(Function(f"{self.function.name}_elements", params, whole, self.types), self.constants)
-
-    def write(self, stored: Stored, out: Emitter) -> None:
-        values = self.given["values"].id
-        kind = self.types[values]
-        assert isinstance(kind, Array)
-        for k, value in enumerate(stored.partials.values()):
-            number = out.atom(Op("+", (Name(self.count), Const(k)))) if k else Name(self.count)
-            place = out.let("place", Op("load", (self.given["places"], number)), INT64)
-            out.add(Store(values, (place,), out.atom(value, kind.element), self.adds, out.span))
-        if stored.partials:
-            out.assign(self.count, Op("+", (Name(self.count), Const(len(stored.partials)))))
+def with_carried(made: Callable[[dict[str, int]], Function]) -> Function:
+    """What is made when it is known how many partial derivatives iterations hand on, which the attempts find out."""
+    carried: dict[str, int] = {}
+    while True:
+        try:
+            return made(carried)
+        except _CarriesMore:
+            pass

@@ -1,4 +1,4 @@
-"""Rows and columns of partial derivatives, in the order in which `local_partials` stores them.
+"""Rows and columns of partial derivatives, in the order in which `stored_partials` stores them.
 
     t = u[i - 1] * u[i]                  column = u_number[i - 1]
     r[i] = rate * t             ->       column_1 = u_number[i]
@@ -35,7 +35,8 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL, INT64, Array, Scalar
 from tapec.transforms.decision_digests import digest_of
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.local_partials import LocalPartials, NotLocal, Stored
+from tapec.transforms.local_partials import LocalPartials, NotLocal, with_carried
+from tapec.transforms.meeting_partials import Read, Stored
 from tapec.transforms.numbered_elements import count_of, each_element
 from tapec.transforms.ssa import to_ssa
 from tapec_runtime.recorded_elements import FIRST, MARK, OVERWRITTEN, USED
@@ -44,7 +45,7 @@ from tapec_runtime.recorded_elements import FIRST, MARK, OVERWRITTEN, USED
 def recorded(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], integers: tuple[str, ...]
 ) -> Function:
-    """The function of the same parameters and `sets` that returns the numbers of its results, and a digest of decisions.
+    """The function of the same parameters and `sets` that returns numbers for its results, and a digest of decisions.
 
     function  as `decision_digests.traced` makes it
     integers  those among its parameters that decide anything
@@ -52,14 +53,16 @@ def recorded(
 
     raises  NotLocal
     """
-    return _Recorder(function, sources, constants).run(integers)
+    return with_carried(lambda carried: _Recorder(function, sources, constants, carried).record(integers))
 
 
 class _Recorder(LocalPartials):
     only_reads = True
 
-    def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> None:
-        super().__init__(function, sources, constants)
+    def __init__(
+        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], carried: dict[str, int]
+    ) -> None:
+        super().__init__(function, sources, constants, carried)
         self.room = Name(self.out.fresh("sets", Array("int64", 1, "C")))
         self.count, self.next = self.out.fresh("count", INT64), self.out.fresh("number", INT64)
         self.numbers: dict[str, str] = {}
@@ -68,7 +71,7 @@ class _Recorder(LocalPartials):
         # names, and groups of arrays, of which no text is written
         self.dropped: set[str] = set()
 
-    def run(self, integers: tuple[str, ...]) -> Function:
+    def record(self, integers: tuple[str, ...]) -> Function:
         out = self.out
         for source in self.sources:
             type_ = self.types[source]
@@ -80,7 +83,7 @@ class _Recorder(LocalPartials):
             if isinstance(self.types[source.id], Array):
                 inner.add(Store(self.numbers[source.id], index, place))
             else:
-                self.number(source.id, {self.new_read(place): Const(1.0)}, None)
+                self.number(source.id, {Read(place): Const(1.0)}, None)
 
         each_element(out, [Name(source) for source in self.sources], number, first=Const(1))
         out.add(Store(self.room.id, (Const(MARK),), Const(1)))
