@@ -140,7 +140,7 @@ def thin_svd_series(y, a):
     rest, last = a[-1], len(a) - 1
     for i, x in enumerate(u):
         for j, z in enumerate(s[: last - i + 1]):
-            if 0 < i + j and x is not None and z is not None and vt[last - i - j] is not None:
+            if i + j > 0 and x is not None and z is not None and vt[last - i - j] is not None:
                 term = np.dot(x * z, vt[last - i - j])
                 rest = -term if rest is None else rest - term
     if rest is None:

@@ -73,8 +73,8 @@ def _relative(s):
 def thin_svd_change(y, rest, left_pairs, right_pairs):
     """What changes in `u, s, vt` where `u_k s vt + u s_k vt + u s vt_k` is `rest`.
 
-    left_pairs, right_pairs  minus what `u' u_k` and `vt vt_k'` and their transposes add up to; None for zero, which it is
-                             for tangents
+    left_pairs, right_pairs  minus what `u' u_k` and `vt vt_k'` and their transposes add up to; None for zero, as of
+                             tangents
     """
     u, s, vt = y
     inner = np.dot(np.dot(u.T, rest), vt.T)

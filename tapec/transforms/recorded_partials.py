@@ -66,7 +66,7 @@ class _Recorder(LocalPartials):
         self.room = Name(self.out.fresh("sets", Array("int64", 1, "C")))
         self.count, self.next = self.out.fresh("count", INT64), self.out.fresh("number", INT64)
         self.numbers: dict[str, str] = {}
-        # of what is stored in the branch at hand
+        # of what is stored in the branch at hand, both of whose ways count
         self.rows: dict[tuple[str, tuple[Atom, ...]], Atom] = {}
         # names, and groups of arrays, of which no text is written
         self.dropped: set[str] = set()
@@ -183,11 +183,17 @@ class _Recorder(LocalPartials):
     def store(self, stored: Stored, out: Emitter) -> None:
         # where it is, subscripts are known
         place = stored.array, stored.index
+        row = self.rows.get(place) if self.waiting is not None else None
+        if row is None:
+            row = self.number_at("row", *place, out)
+        if self.waiting is not None:
+            self.rows[place] = row
+        super().store(replace(stored, index=(row,)), out)
+
+    def joined(self, stmt: If, out: Emitter) -> None:
         if self.waiting is None:
             self.rows.clear()
-        if place not in self.rows:
-            self.rows[place] = self.number_at("row", *place, out)
-        super().store(replace(stored, index=(self.rows[place],)), out)
+        super().joined(stmt, out)
 
     def write(self, stored: Stored, out: Emitter) -> None:
         row = stored.index[0] if stored.index else self.rows_of_results[stored.array]

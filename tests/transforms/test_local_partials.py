@@ -9,7 +9,7 @@ import pytest
 
 import tapec
 from tests.oracles import arr
-from tests.sparsity import agree, check_sparse, dense
+from tests.sparsity import check_sparse
 from tests.typed import typed
 
 
@@ -99,7 +99,21 @@ def handed_on(x):
     return y[1:]
 
 
+def stored_in_branches(x, k):
+    """An element that a branch has stored in, and then another branch, of which both ways count."""
+    y = np.zeros(x.size)
+    for i in range(x.size):
+        if k[i] < 2:
+            y[i] += x[i - 1] * x[i]
+        else:
+            y[i] += x[k[i]]
+        if x[i] > 0.9:
+            y[i] += x[0] ** 2
+    return y
+
+
 IN_ORDER = [
+    (stored_in_branches, (arr(6), np.array([3, 0, 1, 2, 0, 5]))),
     (handed_on, (arr(6),)),
     (handed_on, (arr(6).astype(np.float32),)),
     (ring, (arr(5), 2.0)),
@@ -198,47 +212,6 @@ def returned(x):
 def test_others_are_computed_by_colours(f, args):
     assert not way(f, args)
     check_sparse(f, args)
-
-
-def test_places_belong_to_the_integers_that_decide():
-    derivative = tapec.sparse_jacobian(assembled)
-    x = arr(5)
-    sizes = []
-    for seed in (1, 2, 1, 3):
-        ends = np.random.default_rng(seed).integers(0, 5, (4, 2))
-        matrix = derivative(x, ends)
-        agree(f"ends {seed}", matrix, dense(assembled, (x, ends), (0,), tapec.jacrev))
-        assert derivative.fill(matrix, 2.0 * x, ends) is matrix
-        agree(f"ends {seed}, filled", matrix, dense(assembled, (2.0 * x, ends), (0,), tapec.jacrev))
-        sizes.append(matrix.nnz)
-    # patterns of several ways are joined
-    assert sizes[1] == sizes[2] >= sizes[0]
-    for seed in range(4, 30):
-        ends = np.random.default_rng(seed).integers(0, 5, (4, 2))
-        agree(f"ends {seed}", derivative(x, ends), dense(assembled, (x, ends), (0,), tapec.jacrev))
-
-
-def test_a_way_that_is_not_taken_may_store_and_read_out_of_range():
-    def near(x, places):
-        y = np.zeros(x.size)
-        for i in range(x.size):
-            k = places[i]
-            if x[i] > 0.0:
-                y[k] += x[k]
-        return y
-
-    x, places = np.array([1.0, -2.0, 3.0]), np.array([1, 77, 0])
-    assert way(near, (x, places), tapec.sparse_jacobian(near))
-    agree("near", tapec.sparse_jacobian(near)(x, places), dense(near, (x, places), (0,), tapec.jacrev))
-
-
-def test_a_matrix_is_filled_where_a_way_is_not_taken():
-    derivative = tapec.sparse_jacobian(on_one_way)
-    args = arr(6), np.array([5, 5, 0, 1, 3, 3])
-    matrix = derivative(*args)
-    moved = (args[0][::-1].copy(), args[1])
-    derivative.fill(matrix, *moved)
-    agree("filled", matrix, dense(on_one_way, moved, (0,), tapec.jacrev))
 
 
 def test_hessians_are_stored_as_the_gradient_runs():
