@@ -2,8 +2,9 @@
 
 Plain Python that is lowered where a Taylor coefficient needs it.
 
-A series of ARRAY_SERIES gives coefficient k, None for zero.  It takes the coefficients of the result below k, or those of
-each of several results, and of each argument those up to k.  Griewank & Walther, Evaluating Derivatives, 2nd ed., section 13.2.
+A series of ARRAY_SERIES gives coefficient k, None for zero.  It takes the coefficients of the result below k, or those
+of each of several results, and of each argument those up to k.  Griewank & Walther, Evaluating Derivatives, 2nd ed.,
+section 13.2.
 """
 
 from __future__ import annotations
