@@ -433,7 +433,7 @@ def _sparse(asked: Asked) -> Program:
     core = made.for_runs(SPARSE[asked.kind])
     found, seeds = sparse_program(asked.kind, core, made.sources, made.constants, asked.lanes or WIDTH, options.fast)
     found = made.after_checks(found)
-    if asked.kind.endswith("sparsity"):
+    if asked.kind.endswith(("sparsity", "sets")):
         # it runs once, and joining sets is no work for vectors
         options = replace(options, level=min(options.level, 1))
 
@@ -556,9 +556,15 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
         "hvp": "The product of the Hessian of `{f}` with respect to {by} and a vector.",
         "hessian": "The second derivatives of `{f}` with respect to {by}.",
         "sparsity": "The elements of {by} that each result of `{f}` depends on, as numbers of sets.",
+        "sets": "The elements of {by} that each result of `{f}` depends on, as numbers of sets.",
+        "elements": "The elements of the Jacobian of `{f}` with respect to {by}, stored in the order of the run.",
+        "sums": "The elements of the Jacobian of `{f}` with respect to {by}, added up in the order of the run.",
         "columns": "Tangents of `{f}` in the directions of all elements of {by} that have one colour.",
         "rows": "Adjoints of {by} in the directions of all elements of the results of `{f}` that have one colour.",
         "hessian_sparsity": "The elements of {by} that each gradient of `{f}` depends on, as numbers of sets.",
+        "hessian_sets": "The elements of {by} that each gradient of `{f}` depends on, as numbers of sets.",
+        "hessian_elements": "The elements of the Hessian of `{f}` by {by}, stored in the order of the run.",
+        "hessian_sums": "The elements of the Hessian of `{f}` by {by}, added up in the order of the run.",
         "hessian_columns": "Products of the Hessian of `{f}` by {by} with all elements of one colour.",
         "pullback": "The adjoints of {by} for given adjoints of the result of `{f}`.",
     }

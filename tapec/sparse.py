@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 _MORE, _FIRST = 4, 1024
 # a pattern that serves for several ways through a program has at most that many times the elements of the last one
 _WIDER = 2
-# the arrays of ours that a program for values takes
-_OURS = 6
+# the arrays of ours that a program takes: one that finds a pattern, one that stores elements, others
+_OURS = {"sparsity": 1, "sets": 1, "elements": 4, "sums": 4, "columns": 6, "rows": 6}
+# ways through a program for which places are kept; how often an element may be met at most, and numbers of a record
+_WAYS, _MET, _RECORD = 8, 8, 2**26
 
 
 @overload
@@ -203,6 +205,9 @@ class SparseDerivative(Generic[P]):
 class _Programs:
     """The programs of a function, and the patterns that were found for shapes of arguments."""
 
+    # whether elements are not to be stored in the order of the run
+    by_colours_alone = False
+
     def __init__(self, function: Any, kind: str, options: Options) -> None:
         self.function, self.kind, self.options = function, kind, options
         self.names = parameters(function)
@@ -222,8 +227,7 @@ class _Programs:
         key = part, wrt, count, lanes
         if key not in self.made:
             kind = f"hessian_{part}" if self.kind == "sparse_hessian" else part
-            further = 1 if part == "sparsity" else _OURS
-            self.made[key] = _seeded(self.function, kind, wrt, count, further, lanes, self.options)
+            self.made[key] = _seeded(self.function, kind, wrt, count, _OURS[part], lanes, self.options)
         return self.made[key]
 
     def lanes(self, part: str, wrt: tuple[int, ...], count: int, colours: int) -> int:
@@ -298,6 +302,8 @@ class _Call:
         programs, count = self.programs, len(self.primals)
         pattern = programs.patterns[self.key]
         values = self.target(pattern, into)
+        if pattern.in_order:
+            return self.stored(pattern, values)
         # what a run reads may be the values of a matrix
         apart = values is None or any(np.may_share_memory(values, leaf) for leaf in self.leaves)
         found = np.empty(pattern.columns.size, self.dtype) if apart else values
@@ -322,6 +328,20 @@ class _Call:
             return values
         return found
 
+    def stored(self, pattern: Pattern, values: Any) -> Any:
+        """`computed`, by a run that stores each element."""
+        given, size = pattern.run_in_order
+        spare = size > pattern.columns.size
+        apart = values is None or spare or any(np.may_share_memory(values, leaf) for leaf in self.leaves)
+        found = np.empty(size, self.dtype) if apart else values
+        if self.run("sums" if pattern.adds else "elements", None, *given, found, pattern.known) not in pattern.traces:
+            return None
+        found = found[: pattern.columns.size] if spare else found
+        if apart and values is not None:
+            values[:] = found
+            return values
+        return found
+
     def target(self, pattern: Pattern, into: Any) -> Any:
         """Where the values go, if that is given."""
         if into is None:
@@ -339,13 +359,23 @@ class _Call:
         """The pattern at the arguments."""
         from tapec.sparsity_pattern import Pattern
         from tapec_runtime.index_sets import elements, is_full, room_for_sets, room_of
+        from tapec_runtime.recorded_elements import is_recorded, length_of_record, recorded
 
+        programs, part = self.programs, "sets" if self.programs.by_colours_alone else "sparsity"
         sets = room_for_sets(self.count, 2 * self.count + _FIRST)
-        found, trace = self.run("sparsity", None, sets)
-        while is_full(sets):
-            sets = room_for_sets(self.count, _MORE * room_of(sets))
-            found, trace = self.run("sparsity", None, sets)
-        programs = self.programs
+        found, trace = self.run(part, None, sets)
+        while is_full(sets) and length_of_record(sets) <= _RECORD:
+            sets = room_for_sets(self.count, max(_MORE * room_of(sets), length_of_record(sets)))
+            found, trace = self.run(part, None, sets)
+        if is_recorded(sets):
+            in_order = None if is_full(sets) else recorded(sets, found, self.count)
+            if in_order is None or in_order.places.size > _MET * in_order.columns.size:
+                programs.by_colours_alone = True
+                programs.patterns.clear()
+                return self.found()
+            starts, columns, places, adds = in_order
+            traces = frozenset({trace})
+            return Pattern(starts, columns, self.count, traces, places={trace: places}, adds=adds)
         return Pattern(
             *elements(sets, found),
             self.count,
@@ -359,9 +389,17 @@ class _Call:
         pattern = self.found()
         if pattern.shape != before.shape:
             return pattern
-        if before.holds(pattern.starts, pattern.columns):
+        if pattern.in_order:
+            fits = before.in_order and len(before.in_order) < _WAYS
+        elif before.in_order:
+            fits = False
+        elif before.holds(pattern.starts, pattern.columns):
             before.traces |= pattern.traces
             return before
+        else:
+            fits = True
+        if not fits:
+            return pattern
         both = before.joined(pattern)
         return both if both.columns.size <= _WIDER * pattern.columns.size else pattern
 

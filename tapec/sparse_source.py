@@ -48,6 +48,8 @@ def with_fixed_pattern(
                 hint="pass numbers and arrays, or types in place of values: then the programs alone are printed",
             )
     known = _Programs(function, kind, asked)
+    # what is printed has tables of colours
+    known.by_colours_alone = True
     positions = known.positions(wrt)
     call = _Call(known, positions, args)
     types = arguments(tuple(_numba_type(value) for value in call.primals), labels)

@@ -27,6 +27,8 @@ class Pattern:
     width    how many columns there are
     traces   the digests of decisions that it holds for
     symmetric, by_rows_alone  how it is computed
+    places   of each digest, where partial derivatives go in the order of the run, if they are stored in that order
+    adds     whether an element may be met several times then, or not at all
     """
 
     def __init__(
@@ -37,12 +39,15 @@ class Pattern:
         traces: frozenset[int],
         symmetric: bool = False,
         by_rows_alone: bool = False,
+        places: dict[int, Any] | None = None,
+        adds: bool = False,
     ) -> None:
         if symmetric:
             first, others, _ = colourings.transposed(starts, columns, width)
             starts, columns = colourings.merged(starts, columns, first, others)
         self.starts, self.columns, self.width, self.traces = starts, columns, width, traces
         self.symmetric, self.by_rows_alone = symmetric, by_rows_alone
+        self.in_order, self.adds = places or {}, adds
         self._strips: dict[tuple[str, int], tuple[Any, ...]] = {}
 
     @property
@@ -52,7 +57,7 @@ class Pattern:
     @property
     def known(self) -> Any:
         """The digests of decisions, as an array."""
-        return np.array([*self.traces], np.int64)
+        return np.array(sorted(self.traces), np.int64)
 
     def holds(self, starts: Any, columns: Any) -> bool:
         """Whether all elements of another pattern of this shape are elements of this one."""
@@ -63,7 +68,16 @@ class Pattern:
         """A pattern with the elements of both."""
         starts, columns = self._merged(other.starts, other.columns)
         traces = self.traces | other.traces
-        return Pattern(starts, columns, self.width, traces, self.symmetric, self.by_rows_alone)
+        if not self.in_order or not other.in_order:
+            return Pattern(starts, columns, self.width, traces, self.symmetric, self.by_rows_alone)
+        numbers = _numbered(starts, columns, self.width)
+        places = {
+            trace: np.append(np.searchsorted(numbers, _numbered(one.starts, one.columns, self.width)), numbers.size)
+            .astype(np.int32)[places]
+            for one in (self, other)
+            for trace, places in one.in_order.items()
+        }
+        return Pattern(starts, columns, self.width, traces, places=places, adds=True)
 
     def _merged(self, starts: Any, columns: Any) -> tuple[Any, Any]:
         return colourings.merged(self.starts, self.columns, starts, columns)
@@ -77,6 +91,17 @@ class Pattern:
             # matrices have them in common
             part.flags.writeable = False
         return made[0], made[1]
+
+    @cached_property
+    def run_in_order(self) -> tuple[tuple[Any, Any], int]:
+        """What a program takes that stores elements in the order of the run, see `transforms.local_partials`.
+
+        returns  for each digest where its places begin, and the places; how many elements there have to be
+        """
+        kept = [self.in_order[trace] for trace in self.known]
+        begins = np.cumsum([0, *(one.size for one in kept)])[:-1]
+        places = np.concatenate(kept)
+        return (begins, places), max(self.columns.size, int(places.max(initial=-1)) + 1)
 
     @property
     def by_star(self) -> bool:
@@ -168,6 +193,11 @@ class Pattern:
 def lanes_for(colours: int) -> int:
     """How many columns or rows a run computes, of so many."""
     return -(-colours // -(-colours // _LANES))
+
+
+def _numbered(starts: Any, columns: Any, width: int) -> Any:
+    """The elements of a pattern as numbers, in their order."""
+    return np.repeat(np.arange(starts.size - 1), np.diff(starts)) * width + columns
 
 
 def _short(places: Any) -> Any:

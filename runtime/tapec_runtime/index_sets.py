@@ -18,7 +18,7 @@ from numba import njit
 # elements of a set that is a list
 _SMALL = 32
 # the header: sources, sets that there is room for, sets, words of lists, words in use, whether it was full
-_SOURCES, _ROOM, _COUNT, _WORDS, _USED, _FULL, _HEADER = 0, 1, 2, 3, 4, 5, 8
+_SOURCES, _ROOM, _COUNT, _WORDS, _USED, _FULL, _END, _HEADER = 0, 1, 2, 3, 4, 5, 7, 8
 # 2**64 / golden ratio, odd, and digits of pi
 _MIX, _ADD = -7046029254386353131, 3141592653589793238
 
@@ -45,8 +45,8 @@ def room_for_sets(sources: int, room: int) -> Any:
 
 
 def is_full(sets: Any) -> bool:
-    """Whether there was no room for a set."""
-    return bool(sets[_FULL])
+    """Whether there was no room for a set, or for what `recorded_elements` reads."""
+    return bool(sets[_FULL]) or bool(sets[_END] > sets.size)
 
 
 def room_of(sets: Any) -> int:

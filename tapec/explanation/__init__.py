@@ -41,7 +41,7 @@ def explain(
     args       arguments to run it with, in place of a signature: then `adjoints` has the largest adjoint of each
                line, and which lines have only zeros, infinite ones or nan
     mode       "grad", or "jacobian", "jacfwd", "jacrev", "hessian": then it says, too, whether rows or columns are
-               computed, and why
+               computed, and why; "sparse_jacobian", "sparse_hessian": whether elements are stored as the function runs
     options    as for `grad`
     returns    an Explanation: the activity of each variable with the reason, what is stored (bytes, as a
                formula in the shapes), computed again or run again, which loops are reversed as soon as they

@@ -23,7 +23,10 @@ from tapec.syntax.core import walk
 from tapec.syntax.custom_rule import Opaque, called
 
 # what is explained: the kind of derivative
-MODES = {"grad": "value_and_grad", "jacobian": "jacobian", "jacfwd": "jacfwd", "jacrev": "jacrev", "hessian": "hessian"}
+MODES = {
+    **{"grad": "value_and_grad", "jacobian": "jacobian", "jacfwd": "jacfwd", "jacrev": "jacrev", "hessian": "hessian"},
+    **{"sparse_jacobian": "sparsity", "sparse_hessian": "hessian_sparsity"},
+}
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,10 @@ class Explanation:
     @property
     def title(self) -> str:
         """Of which derivative by which arguments."""
-        what = {"grad": "gradient", "hessian": "Hessian"}.get(self.mode, "Jacobian")
+        what = {
+            **{"grad": "gradient", "hessian": "Hessian"},
+            **{"sparse_jacobian": "sparse Jacobian", "sparse_hessian": "sparse Hessian"},
+        }.get(self.mode, "Jacobian")
         return f"{self.function}, {what} by {', '.join(self.wrt)}"
 
     @property

@@ -47,7 +47,7 @@ def _words(note: ExplainedLine) -> Iterator[tuple[str, str]]:
         sweep = f"{first.removesuffix(' sweep')}: " if first.endswith(" sweep") else ""
         scalar = "may not" in note.what
         yield f"{sweep}{'no vectors' if scalar else 'vectors'}", "bad" if scalar else "good"
-    elif note.by == "jacobian":
+    elif note.by in ("jacobian", "compressed"):
         yield note.what, "good"
     elif note.by == "scalar_replacement":
         yield "became numbers", "good"

@@ -221,7 +221,7 @@ def slogdet_adjoint(y, a, y_bar, a_bar):
         _add_inverse(a, y_bar[1], a_bar)
 
 
-def _symmetric(a):
+def symmetric(a):
     """The symmetric matrix that has the lower triangle of `a`."""
     out = np.empty(a.shape, a.dtype)
     for i in range(a.shape[0]):
@@ -233,7 +233,7 @@ def _symmetric(a):
 
 
 def _add_symmetric(s, a_bar):
-    """Adjoint of `_symmetric`: `s` is the adjoint of the whole matrix."""
+    """Adjoint of `symmetric`: `s` is the adjoint of the whole matrix."""
     for i in range(s.shape[0]):
         for j in range(i):
             a_bar[i, j] += s[i, j] + s[j, i]
@@ -262,7 +262,7 @@ def _triangle(a):
 
 def cholesky_tangent(y, a, a_dot):
     factors = tapec_runtime.factorised_lower(y)
-    inner = tapec_runtime.solved(factors, tapec_runtime.solved(factors, _symmetric(a_dot)).T)
+    inner = tapec_runtime.solved(factors, tapec_runtime.solved(factors, symmetric(a_dot)).T)
     return np.dot(y, _lower_half(inner))
 
 
@@ -298,7 +298,7 @@ def cholesky_seed_adjoint(y, lower, seed, y_bar, lower_bar, seed_bar):
 
 def eigh_tangent(y, a, a_dot):
     w, v = y
-    inner = np.dot(v.T, np.dot(_symmetric(a_dot), v))
+    inner = np.dot(v.T, np.dot(symmetric(a_dot), v))
     w_dot = np.empty(w.shape, w.dtype)
     for k in range(w.shape[0]):
         w_dot[k] = inner[k, k]

@@ -2,8 +2,9 @@
 
 Plain Python that is lowered where a Taylor coefficient needs it.
 
-A series of ARRAY_SERIES gives coefficient k, None for zero.  It takes the coefficients of the result below k, and of
-each argument those up to k.  Griewank & Walther, Evaluating Derivatives, 2nd ed., section 13.2.
+A series of ARRAY_SERIES gives coefficient k, None for zero.  It takes the coefficients of the result below k, or those
+of each of several results, and of each argument those up to k.  Griewank & Walther, Evaluating Derivatives, 2nd ed.,
+section 13.2.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
-from tapec.rules.linalg import cholesky_tangent
+from tapec.rules.linalg import cholesky_tangent, symmetric
+from tapec.rules.svd_and_qr import over_gaps, thin_qr_change, thin_svd_change
 
 # of these primitives the tangent for coefficient k of the arguments is that of the result
 LINEAR = frozenset(
@@ -73,6 +75,99 @@ def cholesky_series(y, a):
     return None if rest is None else cholesky_tangent(y[0], a[0], rest)
 
 
+def _sum_of_products(first, second):
+    """Of two series without their zeroth coefficients, the products of one's first and the other's last, and so on."""
+    total = None
+    for x, z in zip(first, second[::-1], strict=True):
+        if x is not None and z is not None:
+            total = np.dot(x, z) if total is None else total + np.dot(x, z)
+    return total
+
+
+def _turned(series):
+    return [None if one is None else one.T for one in series]
+
+
+def det_series(y, a, inverse):
+    # of y' = y tr(inverse a')
+    total = None
+    for j, x in enumerate(a[1:], 1):
+        weights = None
+        for factor, z in zip(y[: len(a) - j], inverse[: len(a) - j][::-1], strict=True):
+            if factor is not None and z is not None:
+                weights = factor * z if weights is None else weights + factor * z
+        if x is not None and weights is not None:
+            term = j * np.sum(weights * x.T)
+            total = term if total is None else total + term
+    return None if total is None else total / (len(a) - 1)
+
+
+def slogdet_series(y, a, inverse):
+    # of y' = tr(inverse a')
+    total = None
+    for j, (x, z) in enumerate(zip(a[1:], inverse[::-1], strict=True), 1):
+        if x is not None and z is not None:
+            term = j * np.sum(z * x.T)
+            total = term if total is None else total + term
+    return 0.0, None if total is None else total / (len(a) - 1)
+
+
+def eigh_series(y, a):
+    # of a v = v diag(w), and v' v = eye
+    w, v = y
+    rest = None if a[-1] is None else np.dot(symmetric(a[-1]), v[0])
+    for x, z in zip(a[1:-1], v[:0:-1], strict=True):
+        if x is not None and z is not None:
+            rest = np.dot(symmetric(x), z) if rest is None else rest + np.dot(symmetric(x), z)
+    for x, z in zip(v[1:], w[:0:-1], strict=True):
+        if x is not None and z is not None:
+            rest = -(x * z) if rest is None else rest - x * z
+    if rest is None:
+        return None, None
+    inner = np.dot(v[0].T, rest)
+    turn = over_gaps(w[0], inner)
+    pairs = _sum_of_products(_turned(v[1:]), v[1:])
+    found = np.empty(w[0].shape, w[0].dtype)
+    for k in range(found.shape[0]):
+        found[k] = inner[k, k]
+        if pairs is not None:
+            turn[k, k] = -0.5 * pairs[k, k]
+    return found, np.dot(v[0], turn)
+
+
+def thin_svd_series(y, a):
+    # of u diag(s) vt = a, u' u = eye, and vt vt' = eye
+    u, s, vt = y
+    rest, last = a[-1], len(a) - 1
+    for i, x in enumerate(u):
+        for j, z in enumerate(s[: last - i + 1]):
+            if i + j > 0 and x is not None and z is not None and vt[last - i - j] is not None:
+                term = np.dot(x * z, vt[last - i - j])
+                rest = -term if rest is None else rest - term
+    if rest is None:
+        return None, None, None
+    left = _sum_of_products(_turned(u[1:]), u[1:])
+    right = _sum_of_products(vt[1:], _turned(vt[1:]))
+    if left is None or right is None:
+        return thin_svd_change((u[0], s[0], vt[0]), rest, None, None)
+    return thin_svd_change((u[0], s[0], vt[0]), rest, left, right)
+
+
+def thin_qr_series(y, a):
+    # of q r = a, q' q = eye, and r is zero below its diagonal
+    q, r = y
+    rest = a[-1]
+    products = _sum_of_products(q[1:], r[1:])
+    if products is not None:
+        rest = -products if rest is None else rest - products
+    if rest is None:
+        return None, None
+    return thin_qr_change((q[0], r[0]), rest, _sum_of_products(_turned(q[1:]), q[1:]))
+
+
+# those that take, in addition, the series of the inverse
+WITH_INVERSE = frozenset({"np.linalg.det", "np.linalg.slogdet"})
+
 ARRAY_SERIES: dict[str, Callable[..., Any]] = {
     "np.dot": dot_series,
     "np.linalg.solve": solve_series,
@@ -80,6 +175,11 @@ ARRAY_SERIES: dict[str, Callable[..., Any]] = {
     "tapec_runtime.solved_transposed": solved_transposed_series,
     "np.linalg.inv": inv_series,
     "np.linalg.cholesky": cholesky_series,
+    "np.linalg.det": det_series,
+    "np.linalg.slogdet": slogdet_series,
+    "np.linalg.eigh": eigh_series,
+    "tapec_runtime.thin_svd": thin_svd_series,
+    "tapec_runtime.thin_qr": thin_qr_series,
 }
 
 

@@ -70,9 +70,16 @@ def _relative(s):
     return s / unit, unit
 
 
-def thin_svd_tangent(y, a, a_dot):
+def thin_svd_change(y, rest, left_pairs, right_pairs):
+    """What changes in `u, s, vt` where `u_k s vt + u s_k vt + u s vt_k` is `rest`.
+
+    left_pairs, right_pairs  minus what `u' u_k` and `vt vt_k'` and their transposes add up to; None for zero, as of
+                             tangents
+    """
     u, s, vt = y
-    inner = np.dot(np.dot(u.T, a_dot), vt.T)
+    inner = np.dot(np.dot(u.T, rest), vt.T)
+    if left_pairs is not None:
+        inner = inner + 0.5 * (left_pairs * s + s[:, None] * right_pairs)
     s_dot = np.empty(s.shape, s.dtype)
     for k in range(s.shape[0]):
         s_dot[k] = inner[k, k]
@@ -80,15 +87,21 @@ def thin_svd_tangent(y, a, a_dot):
     inner = inner / unit
     left = _over_gaps_of_squares(r, inner * r + r[:, None] * inner.T)
     right = _over_gaps_of_squares(r, r[:, None] * inner + inner.T * r)
+    if left_pairs is not None:
+        left, right = left - 0.5 * left_pairs, right - 0.5 * right_pairs
     u_dot = np.dot(u, left)
-    if a.shape[0] > s.shape[0]:
-        moved = np.dot(a_dot, vt.T)
+    if rest.shape[0] > s.shape[0]:
+        moved = np.dot(rest, vt.T)
         u_dot = u_dot + _over_values(moved - np.dot(u, np.dot(u.T, moved)), s)
     vt_dot = np.dot(right.T, vt)
-    if a.shape[1] > s.shape[0]:
-        moved = np.dot(u.T, a_dot)
+    if rest.shape[1] > s.shape[0]:
+        moved = np.dot(u.T, rest)
         vt_dot = vt_dot + _over_values((moved - np.dot(np.dot(moved, vt.T), vt)).T, s).T
     return u_dot, s_dot, vt_dot
+
+
+def thin_svd_tangent(y, a, a_dot):
+    return thin_svd_change(y, a_dot, None, None)
 
 
 def thin_svd_adjoint(y, a, y_bar, a_bar):
@@ -122,16 +135,29 @@ def _below(m):
     return out
 
 
-def thin_qr_tangent(y, a, a_dot):
+def thin_qr_change(y, rest, pairs):
+    """What changes in `q, r` where `q_k r + q r_k` is `rest`, and `q' q_k` and its transpose add up to minus `pairs`.
+
+    Without `pairs` to zero, as tangents do.
+    """
     q, r = y
     # reciprocals of small numbers are out of range
     unit = unit_of(r)
     small = r / unit
-    scaled = np.linalg.solve(small.T, a_dot.T).T
+    scaled = np.linalg.solve(small.T, rest.T).T
     inner = np.dot(q.T, scaled)
-    below = _below(inner)
-    turn = below - below.T
+    if pairs is None:
+        below = _below(inner)
+        turn = below - below.T
+        return (np.dot(q, turn - inner) + scaled) / unit, np.dot(inner - turn, small)
+    half = 0.5 * unit * pairs
+    below = _below(inner + half)
+    turn = below - below.T - half
     return (np.dot(q, turn - inner) + scaled) / unit, np.dot(inner - turn, small)
+
+
+def thin_qr_tangent(y, a, a_dot):
+    return thin_qr_change(y, a_dot, None)
 
 
 def thin_qr_adjoint(y, a, y_bar, a_bar):

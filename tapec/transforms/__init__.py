@@ -49,6 +49,8 @@ Several directions at once:
 | products in several directions that the caller gives | `several_directions.py` |
 | sparsity patterns: sets of sources beside values (docs/design/0014) | `source_sets.py`, `sets_of_values.py` |
 | branches in patterns, and whether a run took the same ones | `joined_branches.py`, `decision_digests.py` |
+| elements of a sparse matrix as the function runs, also where ways meet | `local_partials.py`, `meeting_partials.py` |
+| the values of those, and where they go | `stored_partials.py`, `recorded_partials.py` |
 | runs by colours, and the elements in their order | `compressed.py`, `numbered_elements.py` |
 
 `tapec/sparsity_pattern.py` chooses how a pattern is found, `tapec_runtime/colourings.py` colours it.

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable
+from tapec.remarks import remark
 from tapec.syntax.core import Atom, Const, For, Function, If, Name, Op, Print, Return, Store, walk
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 from tapec.transforms.decision_digests import deciding_integers, digest_of, traced
@@ -22,11 +23,14 @@ from tapec.transforms.jacobian_blocks import prepared
 from tapec.transforms.jacobian_strips import combined, product
 from tapec.transforms.joined_branches import unmarked
 from tapec.transforms.lane_loops import by_columns
+from tapec.transforms.local_partials import NotLocal
 from tapec.transforms.numbered_elements import count_of, each_element
+from tapec.transforms.recorded_partials import recorded
 from tapec.transforms.reverse import Reversed, reverse, targets_of
 from tapec.transforms.source_sets import source_sets
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
+from tapec.transforms.stored_partials import stored_partials
 from tapec.transforms.vector_forward import vector_forward
 
 # writes a run in some directions, of which the first has a number; what it gives
@@ -34,12 +38,13 @@ Directed = Callable[[Emitter, list[Name], Atom], tuple[Atom, ...]]
 
 # the kinds of programs, and what asks for them
 SPARSE = {
-    "sparsity": "sparse_jacobian",
-    "columns": "sparse_jacobian",
-    "rows": "sparse_jacobian",
-    "hessian_sparsity": "sparse_hessian",
-    "hessian_columns": "sparse_hessian",
+    **dict.fromkeys(("sparsity", "sets", "elements", "sums", "columns", "rows"), "sparse_jacobian"),
+    **dict.fromkeys(
+        ("hessian_sparsity", "hessian_sets", "hessian_elements", "hessian_sums", "hessian_columns"), "sparse_hessian"
+    ),
 }
+_BY_ELEMENTS = "elements of the sparse matrix are stored as the function runs"
+_BY_COLOURS = "columns of the sparse matrix that share no row are computed together"
 
 
 def sparse_program(
@@ -47,7 +52,10 @@ def sparse_program(
 ) -> tuple[Function, tuple[str, ...]]:
     """The program of one of the kinds `SPARSE`, and its parameters beside those of the function.
 
-    width  how many colours a run serves
+    sparsity        elements in the order of the run where it can store them in that order, else those of `sets`
+    elements, sums  the values in that order; of sums, an element may be met several times, or not at all
+    columns, rows   the values by colours
+    width           how many colours a run serves
     """
     _check_draws(function)
     if SPARSE[kind] == "sparse_hessian":
@@ -57,14 +65,31 @@ def sparse_program(
     function = with_guards(function, sources, targets_of(function, shared=False, outputs=None), reads=True)
     function = traced(on_copies(function, constants), constants)
     integers = deciding_integers(function)
-    if kind.endswith("sparsity"):
-        made = source_sets(function, sources, constants, integers)
+    dtype = "float32" if all(_is_single(function.types[source]) for source in sources) else "float64"
+    part = kind.removeprefix("hessian_")
+    if part in ("sparsity", "sets"):
+        made = None if part == "sets" else _by_elements(function, sources, constants, integers)
+        made = made or source_sets(function, sources, constants, integers)
+    elif part in ("elements", "sums"):
+        made = stored_partials(function, sources, constants, integers, dtype, part == "sums")
     else:
         function = replace(function, body=unmarked(function.body))
-        dtype = "float32" if all(_is_single(function.types[source]) for source in sources) else "float64"
         worker = _Compressed(function, constants, integers, width, dtype)
         made = worker.by_rows(sources, fuse) if kind == "rows" else worker.by_columns(sources)
     return made, made.params[len(function.params) :]
+
+
+def _by_elements(
+    function: Function, sources: tuple[str, ...], constants: frozenset[str], integers: tuple[str, ...]
+) -> Function | None:
+    """The elements in the order of a run; None if a run cannot store them in that order."""
+    try:
+        made = recorded(function, sources, constants, integers)
+    except NotLocal as reason:
+        remark(reason.span, "compressed", _BY_COLOURS, str(reason))
+        return None
+    remark(function.leaving.span, "compressed", _BY_ELEMENTS, "each result follows from elements that are read for it")
+    return made
 
 
 def _is_single(type_: Type) -> bool:

@@ -17,7 +17,7 @@ from tapec.errors import NotDifferentiable, Span
 from tapec.frontend.evaluator.values import NONE, Sym, Tup, Value
 from tapec.rules import rule_for
 from tapec.rules.library import PRIMITIVES
-from tapec.rules.power_series import ARRAY_SERIES, LINEAR
+from tapec.rules.power_series import ARRAY_SERIES, LINEAR, WITH_INVERSE
 from tapec.rules.table import no_rule
 from tapec.syntax.core import (
     Assign,
@@ -262,7 +262,10 @@ class _Taylor:
         active = [target for target in targets if target in self.activity]
         if any(moved) and fn not in ARRAY_SERIES and fn not in LINEAR:
             raise _refused(f"`{fn}`", emitter.span, "no recurrence for its coefficients is known here")
-        found: dict[str, list[Expr | None]] = {target: [] for target in active}
+        found: dict[str, list[Expr | None]] = {target: [] for target in targets}
+        inverse: list[Expr | None] = []
+        if fn in WITH_INVERSE and any(moved):
+            inverse.append(emitter.let("inverse", Op("np.linalg.inv", args), emitter.type_of(args[0])))
         for k in range(1, self.order + 1):
             # of each argument coefficient k, and all up to that
             last = [None if own is None else own[k - 1] for own in moved]
@@ -273,14 +276,20 @@ class _Taylor:
                 y = tuple(map(Name, targets)) if len(targets) > 1 else Name(targets[0])
                 block, value = lower_rule(emitter, PRIMITIVES[fn].tangent, [y, *args, *last])
             elif fn in ARRAY_SERIES and any(any(own[1:]) for own in whole):
-                below = (Name(targets[0]), *found[targets[0]])
-                block, value = lower_rule(emitter, ARRAY_SERIES[fn], [below, *whole])
+                below = tuple((Name(target), *found[target]) for target in targets)
+                given = [tuple(inverse)] if inverse else []
+                taken = below if len(targets) > 1 else below[0]
+                block, value = lower_rule(emitter, ARRAY_SERIES[fn], [taken, *whole, *given])
             emitter.extend(block)
             items = value.items if isinstance(value, Tup) else (value,) * len(targets)
             for target, item in zip(targets, items, strict=True):
-                if target in self.activity:
-                    found[target].append(item.atom if isinstance(item, Sym) else None)
-        for target, values in found.items():
+                found[target].append(item.atom if isinstance(item, Sym) else None)
+            if inverse:
+                block, value = lower_rule(emitter, ARRAY_SERIES["np.linalg.inv"], [tuple(inverse), *whole])
+                emitter.extend(block)
+                inverse.append(value.atom if isinstance(value, Sym) else None)
+        for target in active:
+            values = found[target]
             if isinstance(self.types[target], Array) and self.shares.find(target) in self.changed:
                 # what is written to later needs an array for each coefficient
                 values = [self.zero_like(Name(target), emitter) if one is None else one for one in values]

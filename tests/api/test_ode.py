@@ -60,6 +60,44 @@ def test_both_modes_agree_with_the_discrete_adjoint():
     np.testing.assert_allclose(tape.gradient(y, x), expected, rtol=1e-7)
 
 
+def driven(t, y, rate):
+    return [rate * t * y[0], y[0] - y[1] * t]
+
+
+def of_span(z, rate):
+    """At the ends and in between, where the state begins with an end of the span."""
+    times = np.array([z[0], 0.75, z[1]])
+    found = tapec.ode.solve(driven, (z[0], z[1]), [z[2], z[0] ** 2], rate, t_eval=times, rtol=1e-10, atol=1e-12)
+    return found.y[0, 1], found.y[0, 2], found.y[1, 2]
+
+
+def of_span_discrete(z, rate):
+    """In 400 steps of Runge and Kutta's whose size follows from the span."""
+    y, h = np.array([z[2], z[0] ** 2]), (z[1] - z[0]) / 400
+    for k in range(400):
+        t = z[0] + k * h
+        a = np.array(driven(t, y, rate))
+        b = np.array(driven(t + 0.5 * h, y + 0.5 * h * a, rate))
+        c = np.array(driven(t + 0.5 * h, y + 0.5 * h * b, rate))
+        d = np.array(driven(t + h, y + h * c, rate))
+        y = y + h / 6.0 * (a + 2.0 * b + 2.0 * c + d)
+    return y[0], y[1]
+
+
+def of_span_closed(z, rate):
+    return z[2] * np.exp(0.5 * rate * (0.75**2 - z[0] ** 2)), z[2] * np.exp(0.5 * rate * (z[1] ** 2 - z[0] ** 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("derivative", [tapec.jacfwd, tapec.jacrev])
+def test_derivatives_by_the_begin_and_the_end_of_the_span(derivative):
+    for z in (np.array([0.5, 1.5, 2.0]), np.array([1.5, 0.25, 2.0])):
+        between, *last = derivative(of_span)(z, 0.7)
+        closed = derivative(of_span_closed)(z, 0.7)
+        np.testing.assert_allclose([between, last[0]], closed, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(last, derivative(of_span_discrete)(z, 0.7), rtol=1e-6, atol=1e-8)
+
+
 @dataclass
 class Rates:
     fast: float

@@ -28,6 +28,12 @@ def by_python(request):
         yield
 
 
+@pytest.fixture
+def by_colours(monkeypatch):
+    """Elements are computed by colours, also where they could be stored as the function runs."""
+    monkeypatch.setattr("tapec.sparse._Programs.by_colours_alone", True)
+
+
 class Pair(NamedTuple):
     left: np.ndarray
     right: float
@@ -322,6 +328,13 @@ def test_a_sparse_jacobian_is_the_dense_one(f, args):
     check_sparse(f, args)
 
 
+# of those whose elements are stored as they run, some
+@pytest.mark.slow
+@pytest.mark.parametrize("f", [stencil, chosen, branches, overwritten], ids=lambda case: case.__name__)
+def test_a_sparse_jacobian_by_colours_is_the_dense_one(f, by_colours):
+    check_sparse(f, (arr(6),))
+
+
 @pytest.mark.slow
 def test_passes_for_speed_do_not_change_patterns():
     for level in (0, 1):
@@ -485,7 +498,7 @@ def test_a_matrix_is_left_as_it_is_where_the_way_is_another_one():
 
 
 @pytest.mark.slow
-def test_colours_of_several_strips_and_sources_of_which_more_than_elements_is_used():
+def test_colours_of_several_strips_and_sources_of_which_more_than_elements_is_used(by_colours):
     for f, args in ((banded, (arr(45),)), (both_used, (arr(40), arr(40)))):
         derivative = tapec.sparse_jacobian(f, wrt=tuple(range(len(args))))
         agree(f.__name__, derivative(*args), dense(f, args, tuple(range(len(args))), tapec.jacrev))
