@@ -83,9 +83,8 @@ def copy_of_view(ev: Evaluator, made: Value, source: Value, function: str, part:
 
 def shared_copy(ev: Evaluator, made: Sym, memory: frozenset[str], function: str) -> Sym:
     """An array that the recursive `function` returned as a copy, and that shares `memory` in Python."""
-    result = ev.assign(made.atom, made.type)
+    result = renamed(ev, made)
     assert isinstance(result.atom, Name)
-    note_roots(ev, result.atom.id, made)
     ev.copies_of_views[result.atom.id] = CopyOfView(memory, function, ev.span)
     return result
 
