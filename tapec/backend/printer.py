@@ -335,8 +335,7 @@ class _Writer:
         span = stmt.span
         if not self.quote or span is None or not span.text.strip():
             return ""
-        begins_loop = span.text.lstrip().startswith(("for ", "while "))
-        if begins_loop and not any(isinstance(inner, For | Loop) for inner in walk((stmt,))):
+        if span.begins_loop and not any(isinstance(inner, For | Loop) for inner in walk((stmt,))):
             # what a loop starts from, and what is kept of it
             return ""
         if _speaks_for_itself(stmt, span.text.strip()):
