@@ -8,8 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from tapec.errors import Span
+from tapec.optimise.name_origins import is_adjoint
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -38,6 +40,8 @@ from tapec.syntax.types import Array
 
 # what a wide function tells LLVM
 WIDE = "tapec_runtime.wide_vectors()"
+# as many adjoints begin in one line
+_TOGETHER = 6
 INDENT = "    "
 
 # binding strength of infix operators, as in Python's grammar
@@ -243,10 +247,12 @@ class Printed:
 
     once    names that are read in one place of the function; without them values that change places are statements
     arrays  names of arrays: of those `x += y` would change what other names stand for
+    brief   whether adjoints that begin with the same number are set in one line
     """
 
     once: frozenset[str] = frozenset()
     arrays: frozenset[str] = frozenset()
+    brief: bool = False
 
 
 def statements(block: Block, depth: int, quote: bool = True, known: Printed = Printed()) -> list[str]:
@@ -263,11 +269,26 @@ def traced(
     return writer.lines, writer.origins
 
 
-def printed(core: Function) -> Printed:
+def printed(core: Function, brief: bool = False) -> Printed:
     """What the text of a function follows from."""
     counts = Counter(name for stmt in walk(core.body) for name in reads(stmt))
     once = frozenset(name for name, count in counts.items() if count == 1)
-    return Printed(once, frozenset(name for name, type_ in core.types.items() if isinstance(type_, Array)))
+    return Printed(once, frozenset(name for name, type_ in core.types.items() if isinstance(type_, Array)), brief)
+
+
+def begun(block: Block) -> tuple[str, ...]:
+    """The adjoints that begin with one number at the start of a block, if there are several."""
+    match block[:1]:
+        case (Assign(value=Const() as number),):
+            alike = takewhile(lambda stmt: _begins(stmt, number), block)
+            targets = tuple(stmt.target for stmt in alike if isinstance(stmt, Assign))[:_TOGETHER]
+            return targets if len(targets) > 1 else ()
+    return ()
+
+
+def _begins(stmt: Stmt, number: Const) -> bool:
+    """Whether a statement is the beginning of an adjoint."""
+    return isinstance(stmt, Assign) and is_adjoint(stmt.target) and repr(stmt.value) == repr(number)
 
 
 def rotated(block: Block, once: frozenset[str]) -> tuple[str, ...]:
@@ -310,15 +331,18 @@ class _Writer:
         rest = block
         while rest:
             stmt, places = rest[0], rotated(rest, self.known.once)
+            together = begun(rest) if self.known.brief else ()
             quoted = self.cite(stmt)
             place = len(self.lines)
             self.open.append(stmt.span)
             if places:
                 left, right = ", ".join(places), ", ".join((*places[1:], places[0]))
                 self.lines.append(f"{INDENT * depth}{left} = {right}")
+            elif together:
+                self.lines.append(f"{INDENT * depth}{' = '.join(together)} = {expression(stmt.value)}")
             else:
                 self.statement(stmt, depth)
-            rest = rest[len(places) + 1 if places else 1 :]
+            rest = rest[len(together) if together else len(places) + 1 if places else 1 :]
             self.trace(stmt.span)
             self.open.pop()
             # a line that came out as the user wrote it needs no quotation

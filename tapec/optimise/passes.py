@@ -75,6 +75,7 @@ from tapec.optimise.simplify.closed_form_counters import count_by_formula
 from tapec.optimise.simplify.conditional_values import choose_values
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.renest import renest
+from tapec.optimise.simplify.renest_to_read import renest_to_read
 from tapec.optimise.simplify.straighten import straighten_branches
 from tapec.optimise.simplify.strip_marks import strip_marks
 from tapec.optimise.simplify.tail_breaks import move_breaks_last
@@ -257,7 +258,10 @@ IN_STATEMENTS: tuple[Pass, ...] = (
     drop_dead_code,
     drop_dead_lists,
     drop_dead_code,
-    *READABLE[2:],
+    widen_exactly,
+    renest_to_read,
+    coalesce,
+    straighten_branches,
     choose_values,
 )
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
