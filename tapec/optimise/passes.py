@@ -74,6 +74,7 @@ from tapec.optimise.simplify.allocation_sinking import sink_allocations
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
 from tapec.optimise.simplify.conditional_values import choose_values
 from tapec.optimise.simplify.dead_code import drop_dead_code
+from tapec.optimise.simplify.equal_ways import join_equal_ways
 from tapec.optimise.simplify.renest import renest
 from tapec.optimise.simplify.renest_to_read import renest_to_read
 from tapec.optimise.simplify.straighten import straighten_branches
@@ -167,6 +168,8 @@ PREPARE: tuple[Pass, ...] = (
 # of these, what changes nothing but extents and loads: for programs whose derivatives are in their order
 IN_ORDER: tuple[Pass, ...] = (
     *CLEAN,
+    join_equal_ways,
+    *CLEAN,
     fold_slice_extents,
     extents_of_one_size,
     demanded_extents,
@@ -259,6 +262,7 @@ IN_STATEMENTS: tuple[Pass, ...] = (
     drop_dead_lists,
     drop_dead_code,
     widen_exactly,
+    choose_values,
     renest_to_read,
     coalesce,
     straighten_branches,

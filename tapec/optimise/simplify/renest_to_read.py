@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.optimise.name_origins import Fresh, is_adjoint
-from tapec.optimise.simplify.renest import Pending, Place, Renest, Waiting, signs, width
+from tapec.optimise.simplify.renest import Pending, Place, Renest, Waiting, elementwise, signs, width
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -37,12 +37,13 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, Array, Scalar, Type
 
-_WIDTH = 92
+_WIDTH = 112
 # what is written several times: how often, and how wide it is
 _ELEMENTS, _ELEMENT = 3, 22
 _TERMS, _TERM = 2, 18
 _CHEAP = frozenset({"+", "-", "*", "<", "<=", ">", ">=", "==", "!="})
 _ZERO = Const(0.0)
+_ALL = Op("slice", (Const(None), Const(None), Const(None)))
 
 
 def renest_to_read(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -152,6 +153,13 @@ class _ToRead(Renest):
             if earlier.gone:
                 continue
             match earlier.stmt:
+                case Assign(target=array, value=value) if array == stmt.array:
+                    if set(stmt.index) == {_ALL} and (made := self.is_made(value)) is not None:
+                        summed = Op("+", (made, stmt.value))
+                        if width(summed) <= _WIDTH and self.is_number(summed):
+                            earlier.stmt = replace(earlier.stmt, value=self.gathered(signs(summed)))
+                            place.gone = True
+                    return
                 case Store(array=array, index=index, value=value, accumulate=True) if array == stmt.array:
                     if index == stmt.index:
                         summed = Op("+", (value, stmt.value))
@@ -162,6 +170,19 @@ class _ToRead(Renest):
                         return
             if not self.passes(earlier.stmt, stmt):
                 return
+
+    def is_made(self, value: Expr) -> Expr | None:
+        """What an array is set to that is made there, in C's order: a sum with it is another such array."""
+        if not isinstance(value, Op):
+            return None
+        if value.fn == "copy":
+            return value.args[0] if all(map(self.in_order, names_in(value))) else None
+        return value if elementwise(value.fn) and all(map(self.in_order, names_in(value))) else None
+
+    def in_order(self, name: str) -> bool:
+        """Whether a name is no array in another order than C's."""
+        type_ = self.types.get(name)
+        return not isinstance(type_, Array) or type_.layout == "C"
 
     def passes(self, stmt: Stmt, added: Store) -> bool:
         """Whether what is added may be added before a statement."""
