@@ -276,14 +276,14 @@ def printed(core: Function, brief: bool = False) -> Printed:
     return Printed(once, frozenset(name for name, type_ in core.types.items() if isinstance(type_, Array)), brief)
 
 
-def begun(block: Block) -> tuple[str, ...]:
-    """The adjoints that begin with one number at the start of a block, if there are several."""
+def begun(block: Block) -> tuple[tuple[str, ...], Const | None]:
+    """The adjoints that begin with one number at the start of a block, and the number, if there are several."""
     match block[:1]:
         case (Assign(value=Const() as number),):
             alike = takewhile(lambda stmt: _begins(stmt, number), block)
             targets = tuple(stmt.target for stmt in alike if isinstance(stmt, Assign))[:_TOGETHER]
-            return targets if len(targets) > 1 else ()
-    return ()
+            return (targets, number) if len(targets) > 1 else ((), None)
+    return (), None
 
 
 def _begins(stmt: Stmt, number: Const) -> bool:
@@ -331,15 +331,15 @@ class _Writer:
         rest = block
         while rest:
             stmt, places = rest[0], rotated(rest, self.known.once)
-            together = begun(rest) if self.known.brief else ()
+            together, number = begun(rest) if self.known.brief else ((), None)
             quoted = self.cite(stmt)
             place = len(self.lines)
             self.open.append(stmt.span)
             if places:
                 left, right = ", ".join(places), ", ".join((*places[1:], places[0]))
                 self.lines.append(f"{INDENT * depth}{left} = {right}")
-            elif together:
-                self.lines.append(f"{INDENT * depth}{' = '.join(together)} = {expression(stmt.value)}")
+            elif number is not None:
+                self.lines.append(f"{INDENT * depth}{' = '.join(together)} = {expression(number)}")
             else:
                 self.statement(stmt, depth)
             rest = rest[len(together) if together else len(places) + 1 if places else 1 :]

@@ -79,6 +79,7 @@ from tapec.optimise.simplify.renest import renest
 from tapec.optimise.simplify.renest_to_read import renest_to_read
 from tapec.optimise.simplify.straighten import straighten_branches
 from tapec.optimise.simplify.strip_marks import strip_marks
+from tapec.optimise.simplify.sweep_notes import drop_sweep_notes
 from tapec.optimise.simplify.tail_breaks import move_breaks_last
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.optimise.simplify.value_numbering import number_values
@@ -267,5 +268,6 @@ IN_STATEMENTS: tuple[Pass, ...] = (
     coalesce,
     straighten_branches,
     choose_values,
+    drop_sweep_notes,
 )
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

@@ -241,8 +241,9 @@ def _is_function(fn: str) -> bool:
 
 def _of_users(scope: Scope) -> bool:
     """Whether the user wrote the loop in whose iterations a block stands."""
-    loops = scope.loops()
-    return bool(loops) and loops[0].owner.span is not None and loops[0].owner.span.begins_loop
+    loop = next(iter(scope.loops()), None)
+    owner = None if loop is None else loop.owner
+    return owner is not None and owner.span is not None and owner.span.begins_loop
 
 
 def repeatable(stmt: Stmt) -> bool:

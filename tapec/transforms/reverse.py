@@ -103,8 +103,8 @@ def reverse(
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
     arrays that grow have one shadow.  Functions in `asked` have put what their pullbacks take on lists: see
-    recursive_residuals.py.  With `brief` a program is to be short, not fast: of the loops only the user's are fused.  The iteration of a loop is reversed
-    with `outputs`, the array parameters whose last contents are results.
+    recursive_residuals.py.  With `brief` a program is to be short, not fast: of the loops only the user's are
+    fused.  The iteration of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
     function = with_guards(function, sources, targets_of(function, shared, outputs, unit_seed))
     function = _prepared(function, fuse and not brief)

@@ -26,6 +26,7 @@ from tapec.syntax.core import (
     Function,
     Name,
     Op,
+    Push,
     Stmt,
     Store,
     map_blocks,
@@ -35,7 +36,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import FLOAT64, Array, Scalar, Type
+from tapec.syntax.types import FLOAT64, Array, Scalar
 
 _WIDTH = 112
 # what is written several times: how often, and how wide it is
@@ -67,6 +68,8 @@ class _ToRead(Renest):
         super().__init__(function)
         self.kept = kept
         self.offered: list[tuple[str, Pending, int]] = []
+        # what is kept has a name by which it is kept, and what a branch or an iteration hands on one by which it does
+        self.named = {stmt.value.id for stmt in walk(function.body) if _hands_on(stmt)}  # type: ignore[union-attr]
         self.steps = {name for stmt in walk(function.body) for name in self.steps_to(stmt)}
 
     def steps_to(self, stmt: Stmt) -> list[str]:
@@ -91,6 +94,8 @@ class _ToRead(Renest):
     def repeats(self, target: str, value: Op, uses: int) -> bool:
         if target in self.kept or self.words.is_users(target):
             return False
+        if target in self.named and value.fn != "load":
+            return False
         if value.fn == "load" or value.fn == "dim":
             return uses <= _ELEMENTS and width(value) <= _ELEMENT
         alone = isinstance(self.types[target], Scalar) or (value.fn == "!=" and value.args[1] == _ZERO)
@@ -112,6 +117,15 @@ class _ToRead(Renest):
 
     # sums
 
+    def put(self, expr: Expr, waiting: Waiting, room: list[int]) -> Expr:
+        new = super().put(expr, waiting, room)
+        match new:
+            case Op(fn="+", args=(first, second)) if _mark(first) == _mark(second) and self.is_float(first):
+                users = any(self.words.is_users(name) and not is_adjoint(name) for name in names_in(first))
+                if not users or any(map(is_adjoint, names_in(first))):
+                    return _times(2, first)
+        return new
+
     def gathered(self, value: Expr, stem: str = "") -> Expr:
         """A sum in which equal terms are counted, and come after the variable that it begins with."""
         terms = _terms(value)
@@ -131,6 +145,11 @@ class _ToRead(Renest):
         # a sum does not begin with a minus
         rest.sort(key=lambda one: one[0] < 0)
         return _sum(rest) if first is None else Op("+", (first, _sum(rest)))
+
+    def is_float(self, term: Expr) -> bool:
+        """Whether a term is surely one of 64 bits that is no integer."""
+        types = [self.types.get(name) for name in names_in(term)]
+        return self.is_number(term) and any(isinstance(one, Scalar | Array) and one.is_float for one in types)
 
     def is_number(self, term: Expr) -> bool:
         """Whether a term is a number, or an array of numbers, of 64 bits."""
@@ -192,6 +211,15 @@ class _ToRead(Renest):
                 mentioned = {*names_in(value), target}
                 return target not in reads(added) and all(self.aliases.find(one) != shared for one in mentioned)
         return False
+
+
+def _hands_on(stmt: Stmt) -> bool:
+    """Whether a statement keeps a number, or gives it another name."""
+    return isinstance(stmt, Assign | Store | Push) and isinstance(stmt.value, Name) and not _adds(stmt)
+
+
+def _adds(stmt: Stmt) -> bool:
+    return isinstance(stmt, Store) and (stmt.accumulate or is_adjoint(stmt.array))
 
 
 def with_steps(function: Function) -> Function:
@@ -261,7 +289,7 @@ def _times(count: int, term: Expr) -> Expr:
         return term
     match term:
         case Op(fn="*", args=(Const(value=float(factor)), rest)):
-            return Op("*", (Const(factor * count), rest))
+            return rest if factor * count == 1.0 else Op("*", (Const(factor * count), rest))
         case Op(fn="*", args=(first, rest)):
             # the number stands in front
             return Op("*", (_times(count, first), rest))

@@ -24,15 +24,12 @@ def drawdown_jvp(x, x_dot):
     for i in range(n):
         # peak = max(peak, x[i])
         x_i = x[i]
-        x_dot_i = x_dot[i]
         peak_1 = max(peak, x_i)
-        tangent = 0.5 * (peak_dot + x_dot_i) if peak == x_i else peak_dot
-        peak_dot = x_dot_i if x_i > peak else tangent
+        peak_dot = x_dot[i] if x_i > peak else (0.5 * (peak_dot + x_dot[i]) if peak == x_i else peak_dot)
         # worst = max(worst, peak - x[i])
         difference = peak_1 - x_i
-        tangent_1 = peak_dot - x_dot_i
-        tangent_2 = 0.5 * (worst_dot + tangent_1) if worst == difference else worst_dot
-        worst_dot = tangent_1 if difference > worst else tangent_2
+        tangent = peak_dot - x_dot[i]
+        worst_dot = tangent if difference > worst else (0.5 * (worst_dot + tangent) if worst == difference else worst_dot)
         peak = peak_1
         worst = max(worst, difference)
     return worst, worst_dot
