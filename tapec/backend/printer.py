@@ -392,6 +392,8 @@ class _Writer:
                 self.lines.append(f"{pad}{place} {sign} {expression(value if negative is None else negative)}")
             case If():
                 self.conditional(stmt, depth, "if")
+                if self.known.brief and _hands_on(stmt):
+                    self.lines.append("")
             case For():
                 self.lines.append(f"{pad}for {stmt.var} in {_range(stmt)}:")
                 self.block(stmt.body, depth + 1)
@@ -404,7 +406,9 @@ class _Writer:
             case Break():
                 self.lines.append(f"{pad}break")
             case Note(text=text):
-                self.lines += ["", f"{pad}# {text}"] if self.lines else [f"{pad}# {text}"]
+                if self.lines and self.lines[-1]:
+                    self.lines.append("")
+                self.lines.append(f"{pad}# {text}")
                 self.last = None
             case Push(stack=stack, value=value):
                 self.lines.append(f"{pad}{stack}.append({expression(value)})")
@@ -437,6 +441,11 @@ class _Writer:
         elif orelse:
             self.lines.append(f"{pad}else:")
             self.block(orelse, depth + 1)
+
+
+def _hands_on(stmt: If) -> bool:
+    """Whether a test hands what is not for this function on to another one."""
+    return len(stmt.body) == 1 and isinstance(stmt.body[0], Return)
 
 
 def _gives_tuple(function: str) -> bool:

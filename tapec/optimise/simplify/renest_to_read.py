@@ -40,7 +40,7 @@ from tapec.syntax.types import FLOAT64, Array, Scalar
 
 _WIDTH = 112
 # what is written several times: how often, and how wide it is
-_ELEMENTS, _ELEMENT = 3, 22
+_ELEMENTS, _ELEMENT = 4, 22
 _TERMS, _TERM = 2, 18
 _CHEAP = frozenset({"+", "-", "*", "<", "<=", ">", ">=", "==", "!="})
 _ZERO = Const(0.0)

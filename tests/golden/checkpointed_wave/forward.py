@@ -27,11 +27,11 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
         # for i in range(1, now.shape[0] - 1):
         for i in range(1, n - 1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-            now_i = now[i]
-            tangent = now_i * now_dot[i]
+            tangent = now[i] * now_dot[i]
+            product = speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             tangent_1 = speed * (now_dot[i - 1] - 2.0 * tangent + now_dot[i + 1])
             new_dot[i] = 2.0 * now_dot[i] - old_dot[i] + tangent_1
-            new[i] = 2.0 * now_i - old[i] + speed * (now[i - 1] - now_i * now_i + now[i + 1])
+            new[i] = 2.0 * now[i] - old[i] + product
         new, old, now = old, now, new
         new_dot, old_dot, now_dot = old_dot, now_dot, new_dot
     energy = 0.0

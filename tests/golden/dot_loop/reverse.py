@@ -12,13 +12,12 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def dot_loop_value_and_grad(x, y):
     """The value of `dot_loop` and its gradient with respect to `x`."""
-    n = x.shape[0]
-    if n > y.shape[0]:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, n - 1, y.shape[0], "s += x[i] * y[i]")
+    if x.shape[0] > y.shape[0]:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, x.shape[0] - 1, y.shape[0], "s += x[i] * y[i]")
     s = 0.0
-    x_bar = np.zeros(n)
+    x_bar = np.zeros(x.shape[0])
     # for i in range(x.size):
-    for i in range(n):
+    for i in range(x.shape[0]):
         # s += x[i] * y[i]
         x_bar[i] += y[i]
         s += x[i] * y[i]

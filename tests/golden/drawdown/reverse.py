@@ -36,19 +36,19 @@ def drawdown_value_and_grad(x):
         peak = peak_store[i]
         worst_1 = worst_store[i]
         # peak = max(peak, x[i])
-        x_i = x[i]
-        peak_1 = max(peak, x_i)
+        peak_1 = max(peak, x[i])
         # worst = max(worst, peak - x[i])
-        test = peak_1 - x_i > worst_1
-        test_1 = worst_1 == peak_1 - x_i
-        adjoint = worst_bar if test else (0.5 * worst_bar if test_1 else 0.0)
+        difference = peak_1 - x[i]
+        adjoint = worst_bar if difference > worst_1 else (0.5 * worst_bar if worst_1 == difference else 0.0)
         peak_bar += adjoint
         # peak = max(peak, x[i])
-        x_bar[i] += (peak_bar if x_i > peak else (0.5 * peak_bar if peak == x_i else 0.0)) - adjoint
+        test = x[i] > peak
+        test_1 = peak == x[i]
+        x_bar[i] += (peak_bar if test else (0.5 * peak_bar if test_1 else 0.0)) - adjoint
         # worst = max(worst, peak - x[i])
-        worst_bar = 0.0 if test else (0.5 * worst_bar if test_1 else worst_bar)
+        worst_bar = 0.0 if difference > worst_1 else (0.5 * worst_bar if worst_1 == difference else worst_bar)
         # peak = max(peak, x[i])
-        peak_bar = 0.0 if x_i > peak else (0.5 * peak_bar if peak == x_i else peak_bar)
+        peak_bar = 0.0 if test else (0.5 * peak_bar if test_1 else peak_bar)
     # peak = x[0]
     x_bar[0] += peak_bar
     return worst, (x_bar,)

@@ -15,16 +15,15 @@ def logistic_loss_value_and_grad(w, x, y):
         return logistic_loss_value_and_grad_general(w, x, y)
 
     # forward sweep
-    n = y.shape[0]
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     exponential = np.exp(-(y * np.dot(x, w)))
-    result = np.sum(np.log(1.0 + exponential)) / n
+    result = np.sum(np.log(1.0 + exponential)) / y.shape[0]
 
     # reverse sweep
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    ratio = 1.0 / n
-    t_bar = np.zeros(n)
-    for i in range(n - 1, -1, -1):
+    ratio = 1.0 / y.shape[0]
+    t_bar = np.zeros(y.shape[0])
+    for i in range(y.shape[0] - 1, -1, -1):
         t_bar[i] -= y[i] * (exponential[i] * (ratio / (1.0 + exponential[i]) if ratio != 0.0 else 0.0))
     w_bar = np.dot(x.T, t_bar)
     return result, (w_bar,)

@@ -13,11 +13,10 @@ import tapec_runtime
 def views_value_and_grad(x):
     """The value of `views` and its gradient with respect to `x`."""
     # forward sweep
-    n = x.shape[0]
     y = x.copy()
-    larger = max(n - 2, 0)
-    if larger >= n and larger > 0:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
+    larger = max(x.shape[0] - 2, 0)
+    if larger >= x.shape[0] and larger > 0:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, x.shape[0], "inner[i] = inner[i] * y[i]")
     t_store = np.empty(larger)
     # for i in range(inner.size):
     for i in range(larger):
@@ -26,7 +25,7 @@ def views_value_and_grad(x):
         y[i + 1] = y[i + 1] * y[i]
 
     # reverse sweep
-    y_bar = np.zeros(n)
+    y_bar = np.zeros(x.shape[0])
     # return y.sum()
     y_bar += 1.0
     # for i in range(inner.size):
