@@ -26,9 +26,11 @@ from tapec.build.symbols import Refusal, refusal, support_names
 def compile_job(job: Job, request: WorkerRequest, failures: Failures) -> CompiledObject | Refusal:
     """Compile one function to an object, or say why that is not possible."""
     from tapec.backend.jit import without_advice
+    from tapec.backend.numba_internals.linked_functions import is_part_of_numba, linked
 
     dispatcher = dispatcher_of(job)
-    with without_advice():
+    # what is built does not run here; other functions may go to Numba's own cache
+    with without_advice(), linked(lambda one: one is dispatcher.py_func or is_part_of_numba(one)):
         dispatcher.compile(job.arguments)
     overload = dispatcher.overloads[job.arguments]
     if overload.library.has_dynamic_globals:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import mpmath as mp
@@ -99,8 +100,11 @@ def slope(f, first, *others):
     return mp.diff(lambda at: f(at, *others), first, h=mp.mpf(10) ** -12)
 
 
-def integral(f, low=0):
-    return lambda x: mp.quad(f, [low, x])
+@dataclass(frozen=True)
+class Integral:
+    """A function that is known by its derivative."""
+
+    slope: Callable[..., Any]
 
 
 def airy_e(f, order, sign):
@@ -155,15 +159,15 @@ ONE: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
     "keip": (lambda x: mp.diff(kelvin(mp.kei), x), RIGHT), "kerp": (lambda x: mp.diff(kelvin(mp.ker), x), RIGHT),
     "airye_0": (airy_e(mp.airyai, 0, 1), RIGHT), "airye_1": (airy_e(mp.airyai, 1, 1), RIGHT),
     "airye_2": (airy_e(mp.airybi, 0, -1), (*RIGHT, -1.3)), "airye_3": (airy_e(mp.airybi, 1, -1), (*RIGHT, -1.3)),
-    "itairy_0": (integral(mp.airyai), ALL), "itairy_1": (integral(mp.airybi), ALL),
-    "itairy_2": (integral(lambda t: mp.airyai(-t)), ALL), "itairy_3": (integral(lambda t: mp.airybi(-t)), ALL),
-    "it2j0y0_0": (integral(lambda t: (1 - mp.j0(t)) / t), RIGHT),
-    "it2j0y0_1": (lambda x: -integral(lambda t: mp.bessely(0, t) / t, 1)(x), RIGHT),
-    "it2i0k0_0": (integral(lambda t: (mp.besseli(0, t) - 1) / t), RIGHT),
-    "it2i0k0_1": (lambda x: -integral(lambda t: mp.besselk(0, t) / t, 1)(x), RIGHT),
-    "itstruve0": (integral(lambda t: mp.struveh(0, t)), RIGHT),
-    "itmodstruve0": (integral(lambda t: mp.struvel(0, t)), RIGHT),
-    "it2struve0": (lambda x: -integral(lambda t: mp.struveh(0, t) / t, 1)(x), RIGHT),
+    "itairy_0": (Integral(mp.airyai), ALL), "itairy_1": (Integral(mp.airybi), ALL),
+    "itairy_2": (Integral(lambda t: mp.airyai(-t)), ALL), "itairy_3": (Integral(lambda t: mp.airybi(-t)), ALL),
+    "it2j0y0_0": (Integral(lambda t: (1 - mp.j0(t)) / t), RIGHT),
+    "it2j0y0_1": (Integral(lambda t: -mp.bessely(0, t) / t), RIGHT),
+    "it2i0k0_0": (Integral(lambda t: (mp.besseli(0, t) - 1) / t), RIGHT),
+    "it2i0k0_1": (Integral(lambda t: -mp.besselk(0, t) / t), RIGHT),
+    "itstruve0": (Integral(lambda t: mp.struveh(0, t)), RIGHT),
+    "itmodstruve0": (Integral(lambda t: mp.struvel(0, t)), RIGHT),
+    "it2struve0": (Integral(lambda t: -mp.struveh(0, t) / t), RIGHT),
     "kolmogorov": (kolmogorov, (0.5, 0.9, 1.7)),
     "kolmogi": (lambda p: inverse(kolmogorov, 0.6, 1.2)(p), (0.3, 0.7)),
     "cosdg": (lambda x: mp.cos(x * mp.pi / 180), (-500.0, 12.0, 75.0)), "cosm1": (lambda x: mp.cos(x) - 1, ALL),
@@ -199,10 +203,10 @@ ONE: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
     "fresnel_0": (mp.fresnels, ALL), "fresnel_1": (mp.fresnelc, ALL),
     "airy_0": (mp.airyai, ALL), "airy_1": (lambda x: mp.airyai(x, derivative=1), ALL),
     "airy_2": (mp.airybi, ALL), "airy_3": (lambda x: mp.airybi(x, derivative=1), ALL),
-    "itj0y0_0": (lambda x: mp.quad(mp.j0, [0, x]), RIGHT[:3]),
-    "itj0y0_1": (lambda x: mp.quad(lambda t: mp.bessely(0, t), [0, x]), RIGHT[1:3]),
-    "iti0k0_0": (lambda x: mp.quad(lambda t: mp.besseli(0, t), [0, x]), RIGHT[:3]),
-    "iti0k0_1": (lambda x: mp.quad(lambda t: mp.besselk(0, t), [0, x]), RIGHT[1:3]),
+    "itj0y0_0": (Integral(mp.j0), RIGHT[:3]),
+    "itj0y0_1": (Integral(lambda t: mp.bessely(0, t)), RIGHT[1:3]),
+    "iti0k0_0": (Integral(lambda t: mp.besseli(0, t)), RIGHT[:3]),
+    "iti0k0_1": (Integral(lambda t: mp.besselk(0, t)), RIGHT[1:3]),
     "exprel": (lambda x: mp.expm1(x) / x, (-700.0, -30.0, *ALL, 1e-9, 30.0)),
 }  # fmt: skip
 
@@ -344,7 +348,7 @@ MORE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]], tuple[int, ..
 LOOSE = {"wright_bessel": 1e-9, "k0e": 1e-11, "k1e": 1e-11, "keip": 1e-8, "kerp": 1e-8, "beip": 1e-9, "berp": 1e-9}
 LOOSE |= {"kei": 1e-8, "ker": 1e-8, "bei": 1e-9, "ber": 1e-9, "ndtri_exp": 1e-11, "stdtrit": 1e-11, "spence": 1e-11}
 LOOSE |= {"bdtri": 1e-10, "pdtri": 1e-10, "nbdtri": 1e-10, "fdtri": 1e-10, "gdtrix": 1e-10, "lpmv": 1e-11}
-LOOSE |= {"log_wright_bessel": 1e-9, "itj0y0_0": 1e-7, "itj0y0_1": 1e-7, "iti0k0_0": 1e-7, "iti0k0_1": 1e-7}
+LOOSE |= {"log_wright_bessel": 1e-9}
 LOOSE |= {"kolmogorov": 1e-8, "kolmogi": 1e-8, "nbdtrik": 1e-11, "ncfdtrinc": 1e-4}
 LOOSE |= {"gammaincinv": 1e-10, "gammainccinv": 1e-10, "betaincinv": 1e-10, "betainccinv": 1e-10, "chdtri": 1e-10}
 
@@ -365,6 +369,8 @@ def expected(name: str, point: tuple[float, ...], place: int) -> float:
     function = ONE[name][0] if name in ONE else MORE[name][0]
     with mp.workdps(40):
         numbers = [mp.mpf(one) for one in point]
+        if isinstance(function, Integral):
+            return float(function.slope(*numbers))
 
         def along(x: Any) -> Any:
             return function(*numbers[:place], x, *numbers[place + 1 :])

@@ -4,6 +4,7 @@
 |---|---|
 | which passes of Numba's compiler run | `lean_compiler.py`; one of them in less time, `single_assignments.py` |
 | types of operators; functions of NumPy without Numba's functions | `operator_types.py`, `direct_calls.py` |
+| functions that compiled code alone calls | `linked_functions.py` |
 | LLVM's text of elements, variables and powers; of zeros that nobody reads | `lean_lowering.py`, `dead_zeros.py` |
 | classes of arguments that give them another meaning | `argument_classes.py` |
 | memory of large arrays | `large_pages.py` |

@@ -22,6 +22,7 @@ from numba.np.ufunc.dufunc import DUFunc
 
 from tapec.backend.numba_internals import argument_classes, direct_calls
 from tapec.backend.numba_internals.lean_lowering import Lower
+from tapec.backend.numba_internals.linked_functions import is_part_of_numba, linked
 from tapec.backend.numba_internals.operator_types import remembered
 from tapec.backend.numba_internals.single_assignments import SingleAssignments, known_lives
 from tapec.options import Options
@@ -149,7 +150,7 @@ class Compiler(ParallelCompiler):
     replaced = _REPLACED
 
     def compile_extra(self, func: Any) -> Any:
-        with uncollected(), known_lives():
+        with uncollected(), known_lives(), linked(is_part_of_numba):
             return super().compile_extra(func)
 
 

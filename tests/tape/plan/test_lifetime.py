@@ -75,20 +75,20 @@ def steps(count, x, w):
 
 
 @pytest.mark.slow
-def test_ten_thousand_iterations_need_no_more_memory():
+def test_thousands_of_iterations_need_no_more_memory():
     x, w = constant(2.0), Variable(3.0)
-    steps(2_000, x, w)  # the block is compiled meanwhile
+    steps(1_000, x, w)  # the block is compiled meanwhile
     grown = []
     tracemalloc.start()
     for _ in range(3):  # a table of the interpreter may be enlarged in one of them; a leak is in all
         gc.collect()
         before, blocks = tracemalloc.get_traced_memory()[0], sys.getallocatedblocks()
-        steps(3_000, x, w)
+        steps(1_000, x, w)
         gc.collect()
         grown.append((tracemalloc.get_traced_memory()[0] - before, sys.getallocatedblocks() - blocks))
     tracemalloc.stop()
-    assert min(memory for memory, _ in grown) < 30_000, grown
-    assert min(blocks for _, blocks in grown) < 600, grown
+    assert min(memory for memory, _ in grown) < 10_000, grown
+    assert min(blocks for _, blocks in grown) < 300, grown
 
 
 def test_threads_share_a_block():
