@@ -53,6 +53,11 @@ class Span:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column + 1}"
 
+    @property
+    def begins_loop(self) -> bool:
+        """Whether the line is the head of a loop."""
+        return self.text.lstrip().startswith(("for ", "while "))
+
     def lines(self) -> list[Span]:
         """The line, and those of the calls that lead to it."""
         found, at = [self], self.called_from

@@ -122,7 +122,7 @@ def _text(
         lines.append(f"    {printer.WIDE}")
     body = core.body[:-1] if ends else core.body
     if body:
-        lines += printer.statements(body, 1, options.quote, printer.printed(core))
+        lines += printer.statements(body, 1, options.quote, printer.printed(core, options.whole_arrays))
     if ends:
         lines.append(f"    return {result}")
     return "\n".join(lines) + "\n"

@@ -161,7 +161,8 @@ class Derivation:
         if self.lowered.callees and fuse and self.options.memory is None and not self.options.threads:
             handed = with_lists(self.lowered.callees, self.constants, core.body)
         brief = self.options.whole_arrays
-        return partial(_swept, grow=self.options.fast, handed=handed, brief=brief, **self._ways(unit_seed, fuse))
+        ways = self._ways(unit_seed, fuse or (brief and unit_seed))
+        return partial(_swept, grow=self.options.fast, handed=handed, brief=brief, **ways)
 
     def _ways(self, unit_seed: bool, fuse: bool) -> dict[str, Any]:
         """How `reverse` is to go."""

@@ -26,6 +26,10 @@ _REVERSE = (
     "The forward sweep computes the value and keeps what the reverse sweep reads.  `{0}_bar` is the adjoint of `{0}`: "
     "the derivative of the result by it.  A comment is the line of the source that the lines below it come from."
 )
+_ONE_SWEEP = (
+    "`{0}_bar` is the adjoint of `{0}`: the derivative of the result by it, found in the same sweep as the value.  "
+    "A comment is the line of the source that the lines below it come from."
+)
 _FORWARD = (
     "`{0}_dot` is the tangent of `{0}`: how fast it changes.  A comment is the line of the source that the lines "
     "below it come from."
@@ -80,6 +84,8 @@ def _explained(made: list[Program]) -> str:
     lines = [line for one in made for line in one.source.splitlines()]
     if any(line.lstrip().startswith("# reverse sweep") for line in lines):
         how = _of_an_argument(_REVERSE, "_bar", made)
+    elif any(re.search(r"\w_bar\b", line) for line in lines):
+        how = _of_an_argument(_ONE_SWEEP, "_bar", made)
     else:
         how = _of_an_argument(_FORWARD, "_dot", made) if any("_dot" in line for line in lines) else ""
     if any(f"{name}(" in one.text for name in VECTORISED.values() for one in made):

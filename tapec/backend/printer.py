@@ -8,8 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from tapec.errors import Span
+from tapec.optimise.name_origins import is_adjoint
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -38,6 +40,8 @@ from tapec.syntax.types import Array
 
 # what a wide function tells LLVM
 WIDE = "tapec_runtime.wide_vectors()"
+# as many adjoints begin in one line
+_TOGETHER = 6
 INDENT = "    "
 
 # binding strength of infix operators, as in Python's grammar
@@ -243,10 +247,12 @@ class Printed:
 
     once    names that are read in one place of the function; without them values that change places are statements
     arrays  names of arrays: of those `x += y` would change what other names stand for
+    brief   whether adjoints that begin with the same number are set in one line
     """
 
     once: frozenset[str] = frozenset()
     arrays: frozenset[str] = frozenset()
+    brief: bool = False
 
 
 def statements(block: Block, depth: int, quote: bool = True, known: Printed = Printed()) -> list[str]:
@@ -263,11 +269,26 @@ def traced(
     return writer.lines, writer.origins
 
 
-def printed(core: Function) -> Printed:
+def printed(core: Function, brief: bool = False) -> Printed:
     """What the text of a function follows from."""
     counts = Counter(name for stmt in walk(core.body) for name in reads(stmt))
     once = frozenset(name for name, count in counts.items() if count == 1)
-    return Printed(once, frozenset(name for name, type_ in core.types.items() if isinstance(type_, Array)))
+    return Printed(once, frozenset(name for name, type_ in core.types.items() if isinstance(type_, Array)), brief)
+
+
+def begun(block: Block) -> tuple[tuple[str, ...], Const | None]:
+    """The adjoints that begin with one number at the start of a block, and the number, if there are several."""
+    match block[:1]:
+        case (Assign(value=Const() as number),):
+            alike = takewhile(lambda stmt: _begins(stmt, number), block)
+            targets = tuple(stmt.target for stmt in alike if isinstance(stmt, Assign))[:_TOGETHER]
+            return (targets, number) if len(targets) > 1 else ((), None)
+    return (), None
+
+
+def _begins(stmt: Stmt, number: Const) -> bool:
+    """Whether a statement is the beginning of an adjoint."""
+    return isinstance(stmt, Assign) and is_adjoint(stmt.target) and repr(stmt.value) == repr(number)
 
 
 def rotated(block: Block, once: frozenset[str]) -> tuple[str, ...]:
@@ -310,15 +331,18 @@ class _Writer:
         rest = block
         while rest:
             stmt, places = rest[0], rotated(rest, self.known.once)
+            together, number = begun(rest) if self.known.brief else ((), None)
             quoted = self.cite(stmt)
             place = len(self.lines)
             self.open.append(stmt.span)
             if places:
                 left, right = ", ".join(places), ", ".join((*places[1:], places[0]))
                 self.lines.append(f"{INDENT * depth}{left} = {right}")
+            elif number is not None:
+                self.lines.append(f"{INDENT * depth}{' = '.join(together)} = {expression(number)}")
             else:
                 self.statement(stmt, depth)
-            rest = rest[len(places) + 1 if places else 1 :]
+            rest = rest[len(together) if together else len(places) + 1 if places else 1 :]
             self.trace(stmt.span)
             self.open.pop()
             # a line that came out as the user wrote it needs no quotation
@@ -335,8 +359,7 @@ class _Writer:
         span = stmt.span
         if not self.quote or span is None or not span.text.strip():
             return ""
-        begins_loop = span.text.lstrip().startswith(("for ", "while "))
-        if begins_loop and not any(isinstance(inner, For | Loop) for inner in walk((stmt,))):
+        if span.begins_loop and not any(isinstance(inner, For | Loop) for inner in walk((stmt,))):
             # what a loop starts from, and what is kept of it
             return ""
         if _speaks_for_itself(stmt, span.text.strip()):
@@ -369,6 +392,8 @@ class _Writer:
                 self.lines.append(f"{pad}{place} {sign} {expression(value if negative is None else negative)}")
             case If():
                 self.conditional(stmt, depth, "if")
+                if self.known.brief and _hands_on(stmt):
+                    self.lines.append("")
             case For():
                 self.lines.append(f"{pad}for {stmt.var} in {_range(stmt)}:")
                 self.block(stmt.body, depth + 1)
@@ -381,7 +406,9 @@ class _Writer:
             case Break():
                 self.lines.append(f"{pad}break")
             case Note(text=text):
-                self.lines += ["", f"{pad}# {text}"] if self.lines else [f"{pad}# {text}"]
+                if self.lines and self.lines[-1]:
+                    self.lines.append("")
+                self.lines.append(f"{pad}# {text}")
                 self.last = None
             case Push(stack=stack, value=value):
                 self.lines.append(f"{pad}{stack}.append({expression(value)})")
@@ -414,6 +441,11 @@ class _Writer:
         elif orelse:
             self.lines.append(f"{pad}else:")
             self.block(orelse, depth + 1)
+
+
+def _hands_on(stmt: If) -> bool:
+    """Whether a test hands what is not for this function on to another one."""
+    return len(stmt.body) == 1 and isinstance(stmt.body[0], Return)
 
 
 def _gives_tuple(function: str) -> bool:

@@ -217,7 +217,8 @@ def counted(number: int | str, what: str) -> str:
 def _limits(options: Options, notes: list[ExplainedLine]) -> Iterator[str]:
     """What keeps the derivative from being faster."""
     if options.level < 2:
-        yield f"opt_level={options.level}: nothing is fused, and no loop is rewritten"
+        fused = "only independent iterations are" if options.whole_arrays else "nothing is"
+        yield f"opt_level={options.level}: {fused} fused, and no loop is rewritten"
     if options.strict:
         yield "strict=True: nothing is fused, no sum is reordered, and elementary functions are called one by one"
     elif options.math == "libm":

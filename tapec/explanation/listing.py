@@ -69,7 +69,7 @@ def _dedented(lines: list[ListedLine]) -> tuple[ListedLine, ...]:
 def gradient_listing(program: Program) -> Listing:
     """The generated gradient, without the quotations of the source that an emitted file has."""
     *body, _ = program.core.body
-    known = printer.printed(program.core)
+    known = printer.printed(program.core, program.options.whole_arrays)
     whole, quoted = program.source.splitlines(), printer.statements(tuple(body), 1, known=known)
     head = len(whole) - len(quoted) - 1
     texts, origins = printer.traced(_placed(tuple(body)), 1, quote=False, known=known)

@@ -74,9 +74,12 @@ from tapec.optimise.simplify.allocation_sinking import sink_allocations
 from tapec.optimise.simplify.closed_form_counters import count_by_formula
 from tapec.optimise.simplify.conditional_values import choose_values
 from tapec.optimise.simplify.dead_code import drop_dead_code
+from tapec.optimise.simplify.equal_ways import join_equal_ways
 from tapec.optimise.simplify.renest import renest
+from tapec.optimise.simplify.renest_to_read import renest_to_read
 from tapec.optimise.simplify.straighten import straighten_branches
 from tapec.optimise.simplify.strip_marks import strip_marks
+from tapec.optimise.simplify.sweep_notes import drop_sweep_notes
 from tapec.optimise.simplify.tail_breaks import move_breaks_last
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.optimise.simplify.value_numbering import number_values
@@ -165,6 +168,8 @@ PREPARE: tuple[Pass, ...] = (
 )
 # of these, what changes nothing but extents and loads: for programs whose derivatives are in their order
 IN_ORDER: tuple[Pass, ...] = (
+    *CLEAN,
+    join_equal_ways,
     *CLEAN,
     fold_slice_extents,
     extents_of_one_size,
@@ -257,7 +262,12 @@ IN_STATEMENTS: tuple[Pass, ...] = (
     drop_dead_code,
     drop_dead_lists,
     drop_dead_code,
-    *READABLE[2:],
+    widen_exactly,
     choose_values,
+    renest_to_read,
+    coalesce,
+    straighten_branches,
+    choose_values,
+    drop_sweep_notes,
 )
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

@@ -77,7 +77,10 @@ class _Names:
 
 
 class ImmediateReversal:
-    """Chooses the loops of one function; takes them, and what they need, out of the reverse sweep."""
+    """Chooses the loops of one function; takes them, and what they need, out of the reverse sweep.
+
+    With `only_users`, loops that are statements over whole arrays keep both sweeps.
+    """
 
     def __init__(
         self,
@@ -87,6 +90,7 @@ class ImmediateReversal:
         activity: Activity,
         exits: Exits,
         sweep: Sweep,
+        only_users: bool = False,
     ) -> None:
         # why the last loop was not fused, and what that is about
         self.refusal: tuple[Any, ...] = ()
@@ -96,6 +100,7 @@ class ImmediateReversal:
         self.activity = activity
         self.exits = exits
         self.sweep = sweep
+        self.only_users = only_users
         self.iterations = Iterations(program)
         self.shadows = frozenset(sweep.shadows.names.values())
         self.shadowed = {shadow: name for name, shadow in sweep.shadows.names.items()}
@@ -173,6 +178,8 @@ class ImmediateReversal:
             return self.refuse("how many iterations it makes is not known before they have run")
         if loop.key in self.exits.of:
             return self.refuse("a `break` may end it")
+        if self.only_users and not (loop.span is not None and loop.span.begins_loop):
+            return self.refuse("it stands for a statement over whole arrays, as which it is printed")
         sums = self.sums(loop, region)
         if sums is None:
             return None

@@ -31,6 +31,8 @@ _COST = {
     **dict.fromkeys(("math.floor", "math.ceil", "np.floor", "np.ceil"), 0.5),
     **dict.fromkeys(("min", "max", "abs", "np.abs", "math.fabs", "cast.float64", "cast.int64"), 0.4),
 }
+# of an elementary function where a program is to be short: keeping its value takes two lines
+_BRIEF = 0.4
 # a few multiplications each
 _SMALL_POWERS = tuple(map(Const, (3, 3.0, 4, 4.0, 6, 6.0)))
 STORE_OUTSIDE = 0.3
@@ -230,7 +232,21 @@ class Costs:
             return 0.3
         if self.brief and value.fn == "**" and value.args[1] in _SMALL_POWERS:
             return 1.0
+        if self.brief and _is_function(value.fn) and isinstance(self.types[stmt.target], Scalar) and _of_users(scope):
+            return min(_BRIEF, _COST.get(value.fn, _BRIEF))
         return _COST.get(value.fn, EXPENSIVE)
+
+
+def _is_function(fn: str) -> bool:
+    """Whether an operation on numbers is a division or an elementary function."""
+    return fn == "/" or fn.startswith(("np.", "math."))
+
+
+def _of_users(scope: Scope) -> bool:
+    """Whether the user wrote the loop in whose iterations a block stands."""
+    loop = next(iter(scope.loops()), None)
+    owner = None if loop is None else loop.owner
+    return owner is not None and owner.span is not None and owner.span.begins_loop
 
 
 def repeatable(stmt: Stmt) -> bool:

@@ -103,15 +103,15 @@ def reverse(
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
     arrays that grow have one shadow.  Functions in `asked` have put what their pullbacks take on lists: see
-    recursive_residuals.py.  With `brief` a program is to be short, not fast.  The iteration of a loop is reversed
-    with `outputs`, the array parameters whose last contents are results.
+    recursive_residuals.py.  With `brief` a program is to be short, not fast: of the loops only the user's are
+    fused.  The iteration of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
     function = with_guards(function, sources, targets_of(function, shared, outputs, unit_seed))
-    function = _prepared(function, fuse)
+    function = _prepared(function, fuse and not brief)
     growing = with_growth(function) if (fuse if grow is None else grow) else GrownShadow(function)
     function = growing.function
     given = growing, sources, constants, unit_seed, shared, fuse
-    if not fuse:
+    if brief or not fuse:
         return Reversal(*given, outputs, asked=asked, brief=brief).run()
     with heard_by(None):  # all remarks are on the last one
         first = Reversal(*given, outputs, asked=asked)
@@ -240,7 +240,7 @@ class Reversal(Assembly):
         self.sweep = Sweep(emitter, self.scopes, self.memory, self.activity, shadows)
         self.sweep.checkpointed = self.scheduled
         self.sweep.old = old
-        self.sweep.divide_once = self.fuse
+        self.sweep.divide_once = self.fuse and not self.brief
         self.sweep.strong_zero, self.sweep.again = self.function.strong_zero, self.function.again
         self.sweep.squares = sums_of_squares(program)
         self.sweep.overflows = Overflows(program, [value.id for value in last.values if isinstance(value, Name)])
@@ -251,7 +251,7 @@ class Reversal(Assembly):
         self.fused = ReversedAtOnce()
         if self.fuse:
             parts = (program, self.scopes, self.memory, self.activity, self.exits, self.sweep)
-            self.fused = ImmediateReversal(*parts).choose(swept, seeding)
+            self.fused = ImmediateReversal(*parts, only_users=self.brief).choose(swept, seeding)
             seeding = ()
         bars = frozenset((*shadows.names.values(), *shadows.rows))
         planner = Planner(emitter, self.scopes, self.memory, self.exits, bars)

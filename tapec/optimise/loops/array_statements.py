@@ -354,8 +354,7 @@ class _Statements(NestValues):
 
 def _is_users(loop: For) -> bool:
     """Whether the user wrote a loop."""
-    text = "" if loop.span is None else loop.span.text.lstrip()
-    return text.startswith(("for ", "while ")) or loop.parallel or loop.slots is not None
+    return (loop.span is not None and loop.span.begins_loop) or loop.parallel or loop.slots is not None
 
 
 def _may_go(value: Expr) -> bool:

@@ -61,8 +61,7 @@ _SHAPES = frozenset({"dim", "stride"})
 
 def renest(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with nested expressions; see the module."""
-    worker = _Renest(function)
-    return replace(function, body=worker.block(function.body, {}))
+    return replace(function, body=Renest(function).block(function.body, {}))
 
 
 def elementwise(fn: str) -> bool:
@@ -71,11 +70,11 @@ def elementwise(fn: str) -> bool:
 
 
 @dataclass
-class _Pending:
+class Pending:
     """A value that may still move down; `left` counts the uses that have not been reached."""
 
     value: Expr
-    place: _Place
+    place: Place
     reads: frozenset[str]
     classes: frozenset[str]
     left: int
@@ -83,17 +82,22 @@ class _Pending:
 
 
 @dataclass
-class _Place:
+class Place:
     """A statement of the output, unless all its uses have taken its value."""
 
     stmt: Stmt
     gone: bool = False
 
 
-Waiting = dict[str, _Pending]
+Waiting = dict[str, Pending]
 
 
-class _Renest:
+class Renest:
+    """Nests the expressions of one function; `renest_to_read.py` has another that nests more."""
+
+    # about how many characters a line has
+    room = WIDTH
+
     def __init__(self, function: Function) -> None:
         self.types = function.types
         self.aliases: Aliases = facts(function).aliases
@@ -107,14 +111,18 @@ class _Renest:
             self.sets.update(writes(stmt))
 
     def block(self, block: Block, waiting: Waiting) -> Block:
-        out: list[_Place] = []
+        out: list[Place] = []
         for stmt in block:
-            place = _Place(stmt)
+            place = Place(stmt)
             out.append(place)
             place.stmt = self.statement(stmt, place, waiting)
+            self.placed(place, out)
         return tuple(place.stmt for place in out if not place.gone)
 
-    def statement(self, stmt: Stmt, place: _Place, waiting: Waiting) -> Stmt:
+    def placed(self, place: Place, out: list[Place]) -> None:
+        """Look at a statement that has taken its values, the last of `out`."""
+
+    def statement(self, stmt: Stmt, place: Place, waiting: Waiting) -> Stmt:
         new = self.rewrite(stmt, waiting)
         match new:
             case If():
@@ -137,19 +145,27 @@ class _Renest:
 
     # what may move
 
-    def offer(self, stmt: Assign, place: _Place, waiting: Waiting) -> None:
+    def offer(self, stmt: Assign, place: Place, waiting: Waiting) -> None:
         target, value = stmt.target, stmt.value
         if self.sets[target] != 1 or not isinstance(value, Op) or value.fn.startswith(_FIXED) or target in self.left:
             return
         uses = self.uses[target]
         everywhere = self._offset(value)
-        if uses != 1 and not (everywhere and uses <= _COPIES):
+        if uses != 1 and not (everywhere and uses <= _COPIES) and not self.repeats(target, value, uses):
             return
         alone = isinstance(self.types[target], Scalar) or value.fn in VIEWS or value.fn.startswith("np.")
         if not alone and not elementwise(value.fn):
             return
         names = frozenset(names_in(value))
-        waiting[target] = _Pending(value, place, names, self.contents(value), uses, everywhere)
+        waiting[target] = Pending(value, place, names, self.contents(value), uses, everywhere)
+
+    def repeats(self, target: str, value: Op, uses: int) -> bool:
+        """Whether a value is written wherever it is read."""
+        return False
+
+    def keeps_name(self, name: str) -> bool:
+        """Whether what is read is a variable, not its value."""
+        return self.words.is_users(name)
 
     def _offset(self, value: Op) -> bool:
         """`i + 1` of a variable that keeps its value: cheap enough to write twice."""
@@ -199,19 +215,19 @@ class _Renest:
     def rewrite(self, stmt: Stmt, waiting: Waiting) -> Any:
         """The statement with waiting values in its own expressions."""
 
-        def put(expr: Expr, room: int = WIDTH) -> Any:
+        def put(expr: Expr, room: int = self.room) -> Any:
             return self.put(expr, waiting, [room - width(expr)])
 
         match stmt:
             case Assign(value=Name(id=name)):
                 one = waiting.get(name)
-                copied = self.take(name, waiting, [WIDTH])
+                copied = self.take(name, waiting, [self.room])
                 if one is None or copied is None:
                     return stmt
                 # the line that computed the value, not the end of the branch or iteration that copies it
                 return replace(stmt, value=copied, span=one.place.stmt.span)
             case Assign(target=target, value=value):
-                new = put(value, WIDTH - len(target))
+                new = put(value, self.room - len(target))
                 return stmt if new is value else replace(stmt, value=new)
             case Store(index=index, value=value):
                 return added(replace(stmt, index=tuple(put(i, 24) for i in index), value=put(value)))
@@ -231,7 +247,7 @@ class _Renest:
     def put(self, expr: Expr, waiting: Waiting, room: list[int]) -> Expr:
         """The expression with waiting values in it, as long as there is room on the line."""
         if isinstance(expr, Name):
-            if self.words.is_users(expr.id):
+            if self.keeps_name(expr.id):
                 return expr
             taken = self.take(expr.id, waiting, room)
             return expr if taken is None else taken

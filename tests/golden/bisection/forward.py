@@ -18,9 +18,8 @@ def bisection_jvp(a, lo, hi, a_dot):
         if abs(f) < 0.001:
             break
         # weight *= 1.0 + 0.1 * f
-        total = 1.0 + 0.1 * f
-        weight_1 = weight * total
-        weight_dot = total * weight_dot - weight * (0.1 * a_dot)
+        weight_1 = weight * (1.0 + 0.1 * f)
+        weight_dot = (1.0 + 0.1 * f) * weight_dot - weight * (0.1 * a_dot)
         if f > 0.0:
             hi = mid
         else:

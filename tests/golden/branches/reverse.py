@@ -12,23 +12,20 @@ import numpy as np
 def branches_value_and_grad(x, y):
     """The value of `branches` and its gradient with respect to `x`."""
     # forward sweep
-    # if x > y:
-    test = x > y
-    if test:
+    if x > y:
         z = x * y
     else:
         # elif x > 0.0:
-        test_1 = x > 0.0
-        z = np.sin(x) - y if test_1 else x - y * y
+        test = x > 0.0
+        z = np.sin(x) - y if test else x - y * y
 
     # reverse sweep
     # return z * z
-    z_bar = z + z
-    # if x > y:
-    if test:
+    z_bar = 2.0 * z
+    if x > y:
         # z = x * y
         x_bar = y * z_bar
-    elif test_1:
+    elif test:
         # z = np.sin(x) - y
         x_bar = np.cos(x) * z_bar
     else:

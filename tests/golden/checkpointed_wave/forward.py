@@ -27,21 +27,17 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
         # for i in range(1, now.shape[0] - 1):
         for i in range(1, n - 1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-            now_i = now[i]
-            now_dot_i = now_dot[i]
-            tangent = now_i * now_dot_i
-            tangent_1 = now_dot[i - 1] - (tangent + tangent) + now_dot[i + 1]
-            product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
-            new_dot[i] = 2.0 * now_dot_i - old_dot[i] + speed * tangent_1
-            new[i] = 2.0 * now_i - old[i] + product
+            tangent = now[i] * now_dot[i]
+            product = speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
+            tangent_1 = speed * (now_dot[i - 1] - 2.0 * tangent + now_dot[i + 1])
+            new_dot[i] = 2.0 * now_dot[i] - old_dot[i] + tangent_1
+            new[i] = 2.0 * now[i] - old[i] + product
         new, old, now = old, now, new
         new_dot, old_dot, now_dot = old_dot, now_dot, new_dot
     energy = 0.0
     energy_dot = 0.0
     # for i in range(now.shape[0]):
     for i in range(n):
-        # energy += now[i] ** 2
-        now_i_1 = now[i]
-        energy += now_i_1 ** 2
-        energy_dot += 2 * now_i_1 * now_dot[i]
+        energy += now[i] ** 2
+        energy_dot += 2 * now[i] * now_dot[i]
     return energy, energy_dot

@@ -45,9 +45,8 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         # for i in range(1, now.shape[0] - 1):
         for i in range(1, n - 1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-            now_i = now[i]
-            product = speed * (now[i - 1] - now_i * now_i + now[i + 1])
-            new[i] = 2.0 * now_i - old[i] + product
+            product = speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
+            new[i] = 2.0 * now[i] - old[i] + product
         new_1 = new
         new = old
         old = now
@@ -56,13 +55,11 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     energy = 0.0
     # for i in range(now.shape[0]):
     for i in range(n):
+        # energy += now[i] ** 2
+        now_bar_1[i] += 2 * now[i]
         energy += now[i] ** 2
 
     # reverse sweep
-    # for i in range(now.shape[0]):
-    for i in range(n - 1, -1, -1):
-        # energy += now[i] ** 2
-        now_bar_1[i] += 2 * now[i]
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for k in range(steps - 1, -1, -1):
         depth_less_one = depth - 1
@@ -88,17 +85,12 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             # for i in range(1, now.shape[0] - 1):
             for i in range(1, n - 1):
                 # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
-                now_i_1 = now[i]
-                now_next = now[i + 1]
-                product_1 = speed * (now[i - 1] - now_i_1 * now_i_1 + now_next)
-                new[i] = 2.0 * now_i_1 - old[i] + product_1
+                product_1 = speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
+                new[i] = 2.0 * now[i] - old[i] + product_1
             new_1 = new
             new = old
             old = now
             now = new_1
-        t = depth - 1
-        if iterations_saved[t] != k:
-            t = depth
         # for i in range(1, now.shape[0] - 1):
         for i in range(n - 2, 0, -1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
@@ -109,8 +101,8 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             adjoint_1 = -(now[i] * adjoint)
             old_bar_1[i - 1] += adjoint
             new_bar[i] -= now_bar_i
-            old_bar_1[i] += adjoint_1 + adjoint_1 + 2.0 * now_bar_i
-        depth = t
+            old_bar_1[i] += 2.0 * adjoint_1 + 2.0 * now_bar_i
+        depth = depth - 1 if iterations_saved[depth - 1] == k else depth
         old_bar_1, new_bar, now_bar_1 = new_bar, now_bar_1, old_bar_1
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
     start_bar = now_bar.copy()

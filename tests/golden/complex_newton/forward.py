@@ -27,61 +27,49 @@ def complex_newton_jvp(c, n, c_dot):
             size = z_re + z_im * ratio
             tangent_1 = z_re_dot + (ratio * z_im_dot + z_im * tangent)
             result = (c_re + c_im * ratio) / size
-            tangent_2 = result * tangent_1
             result_1 = (c_im - c_re * ratio) / size
-            tangent_3 = result_1 * tangent_1
-            result_dot = (c_re_dot + (ratio * c_im_dot + c_im * tangent) - tangent_2) / size
-            result_1_dot = (c_im_dot - (ratio * c_re_dot + c_re * tangent) - tangent_3) / size
+            result_dot = (c_re_dot + (ratio * c_im_dot + c_im * tangent) - result * tangent_1) / size
+            result_1_dot = (c_im_dot - (ratio * c_re_dot + c_re * tangent) - result_1 * tangent_1) / size
         else:
             ratio_1 = z_re / z_im
-            tangent_4 = (z_re_dot - ratio_1 * z_im_dot) / z_im
+            tangent_2 = (z_re_dot - ratio_1 * z_im_dot) / z_im
             size = z_re * ratio_1 + z_im
-            tangent_5 = ratio_1 * z_re_dot + z_re * tangent_4 + z_im_dot
+            tangent_3 = ratio_1 * z_re_dot + z_re * tangent_2 + z_im_dot
             result = (c_re * ratio_1 + c_im) / size
-            tangent_6 = result * tangent_5
-            tangent_7 = ratio_1 * c_re_dot + c_re * tangent_4 + c_im_dot - tangent_6
             result_1 = (c_im * ratio_1 - c_re) / size
-            tangent_8 = result_1 * tangent_5
-            tangent_9 = ratio_1 * c_im_dot + c_im * tangent_4 - c_re_dot - tangent_8
-            result_dot = tangent_7 / size
-            result_1_dot = tangent_9 / size
-        total = z_re + result
-        z_im = (z_im + result_1) * 0.5 + 0.0 * total
+            result_dot = (ratio_1 * c_re_dot + c_re * tangent_2 + c_im_dot - result * tangent_3) / size
+            result_1_dot = (ratio_1 * c_im_dot + c_im * tangent_2 - c_re_dot - result_1 * tangent_3) / size
+        z_im = (z_im + result_1) * 0.5 + 0.0 * (z_re + result)
         z_im_dot = 0.5 * (z_im_dot + result_1_dot)
-        z_re = total * 0.5
+        z_re = (z_re + result) * 0.5
         z_re_dot = 0.5 * (z_re_dot + result_dot)
     # error = z - np.sqrt(c)
     size = np.hypot(c_re, c_im)
-    test = size == 0.0
-    chosen = 1.0 if test else size
-    tangent_10 = c_re / chosen * c_re_dot + c_im / chosen * c_im_dot
-    if test:
+    chosen = 1.0 if size == 0.0 else size
+    tangent_4 = c_re / chosen * c_re_dot + c_im / chosen * c_im_dot
+    if size == 0.0:
         root = np.sqrt(size)
-        t = 0.5 * tangent_10 / root if tangent_10 != 0.0 else 0.0
+        t = 0.5 * tangent_4 / root if tangent_4 != 0.0 else 0.0
         result_2 = c_im * root
         result_2_dot = root * c_im_dot + c_im * t
     elif c_re >= 0.0:
-        tangent_11 = 0.5 * c_re_dot + 0.5 * tangent_10
+        tangent_5 = 0.5 * c_re_dot + 0.5 * tangent_4
         root = np.sqrt(0.5 * c_re + 0.5 * size)
-        t = 0.5 * tangent_11 / root if tangent_11 != 0.0 else 0.0
-        product = 2.0 * root
-        result_2 = c_im / product
-        result_2_dot = (c_im_dot - result_2 * (2.0 * t)) / product
+        t = 0.5 * tangent_5 / root if tangent_5 != 0.0 else 0.0
+        result_2 = c_im / (2.0 * root)
+        result_2_dot = (c_im_dot - result_2 * (2.0 * t)) / (2.0 * root)
     else:
         side = np.copysign(1.0, c_im)
-        tangent_12 = 0.5 * tangent_10 - 0.5 * c_re_dot
+        tangent_6 = 0.5 * tangent_4 - 0.5 * c_re_dot
         root_1 = np.sqrt(0.5 * size - 0.5 * c_re)
-        tangent_13 = 0.5 * tangent_12 / root_1 if tangent_12 != 0.0 else 0.0
-        product_1 = 2.0 * root_1
-        root = side * c_im / product_1
-        t = (side * c_im_dot - root * (2.0 * tangent_13)) / product_1
+        tangent_7 = 0.5 * tangent_6 / root_1 if tangent_6 != 0.0 else 0.0
+        root = side * c_im / (2.0 * root_1)
+        t = (side * c_im_dot - root * (2.0 * tangent_7)) / (2.0 * root_1)
         result_2 = side * root_1
-        result_2_dot = side * tangent_13
-    error_re = z_re - root
-    error_im = z_im - result_2
+        result_2_dot = side * tangent_7
     # return abs(error) + z.real
-    result_3 = np.hypot(error_re, error_im)
+    result_3 = np.hypot(z_re - root, z_im - result_2)
     chosen_1 = 1.0 if result_3 == 0.0 else result_3
-    tangent_14 = error_im / chosen_1 * (z_im_dot - result_2_dot)
-    tangent_15 = error_re / chosen_1 * (z_re_dot - t) + tangent_14 + z_re_dot
-    return result_3 + z_re, tangent_15
+    tangent_8 = (z_im - result_2) / chosen_1 * (z_im_dot - result_2_dot)
+    tangent_9 = (z_re - root) / chosen_1 * (z_re_dot - t) + tangent_8 + z_re_dot
+    return result_3 + z_re, tangent_9

@@ -34,9 +34,8 @@ def complex_newton_value_and_grad(c, n):
             size = z_re * ratio_1 + z_im
             result = (c_re * ratio_1 + c_im) / size
             result_1 = (c_im * ratio_1 - c_re) / size
-        total = z_re + result
-        z_im = (z_im + result_1) * 0.5 + 0.0 * total
-        z_re = total * 0.5
+        z_im = (z_im + result_1) * 0.5 + 0.0 * (z_re + result)
+        z_re = (z_re + result) * 0.5
     # error = z - np.sqrt(c)
     size = np.hypot(c_re, c_im)
     test = size == 0.0
@@ -59,39 +58,33 @@ def complex_newton_value_and_grad(c, n):
             result_6 = side * c_im / product_1
             result_3 = result_6
             result_4 = side * root_1
-    error_re = z_re - result_3
-    error_im = z_im - result_4
     # return abs(error) + z.real
-    result_7 = np.hypot(error_re, error_im)
+    result_7 = np.hypot(z_re - result_3, z_im - result_4)
 
     # reverse sweep
     # return abs(error) + z.real
     chosen = 1.0 if result_7 == 0.0 else result_7
-    ratio_2 = error_re / chosen
-    t = error_im / chosen
+    ratio_2 = (z_re - result_3) / chosen
+    t = (z_im - result_4) / chosen
     # error = z - np.sqrt(c)
     negative = -t
     negative_1 = -ratio_2
     if test:
         result_2_bar = negative_1 + c_im * negative
-        adjoint = 0.5 * result_2_bar / result_2
         c_im_bar = result_2 * negative
-        size_bar = adjoint if result_2_bar != 0.0 else 0.0
+        size_bar = 0.5 * result_2_bar / result_2 if result_2_bar != 0.0 else 0.0
         c_re_bar = 0.0
     elif test_1:
-        test_2 = negative != 0.0
-        root_bar = negative_1 + 2.0 * (-(result_5 * negative / product) if test_2 else 0.0)
+        root_bar = negative_1 + 2.0 * (-(result_5 * negative / product) if negative != 0.0 else 0.0)
         size_bar = 0.5 * (0.5 * root_bar / root if root_bar != 0.0 else 0.0)
-        c_im_bar = negative / product if test_2 else 0.0
+        c_im_bar = negative / product if negative != 0.0 else 0.0
         c_re_bar = size_bar
     else:
-        test_3 = negative_1 != 0.0
-        product_2 = 2.0 * (-(result_6 * negative_1 / product_1) if test_3 else 0.0)
-        root_1_bar = side * negative + product_2
-        adjoint_1 = 0.5 * root_1_bar / root_1 if root_1_bar != 0.0 else 0.0
-        c_im_bar = side * (negative_1 / product_1 if test_3 else 0.0)
-        size_bar = 0.5 * adjoint_1
-        c_re_bar = -(0.5 * adjoint_1)
+        root_1_bar = side * negative + 2.0 * (-(result_6 * negative_1 / product_1) if negative_1 != 0.0 else 0.0)
+        adjoint = 0.5 * root_1_bar / root_1 if root_1_bar != 0.0 else 0.0
+        c_im_bar = side * (negative_1 / product_1 if negative_1 != 0.0 else 0.0)
+        size_bar = 0.5 * adjoint
+        c_re_bar = -(0.5 * adjoint)
     chosen_1 = 1.0 if test else size
     z_re_bar = 1.0 + ratio_2
     c_im_bar += c_im / chosen_1 * size_bar
@@ -101,48 +94,34 @@ def complex_newton_value_and_grad(c, n):
         z_im_1 = z_im_store[k]
         z_re_1 = z_re_store[k]
         # z = 0.5 * (z + c / z)
-        adjoint_2 = 0.5 * t
-        adjoint_3 = 0.5 * z_re_bar
+        adjoint_1 = 0.5 * t
+        adjoint_2 = 0.5 * z_re_bar
         if abs(z_re_1) >= abs(z_im_1):
             ratio_3 = z_im_1 / z_re_1
             size = z_re_1 + z_im_1 * ratio_3
-            test_4 = adjoint_2 != 0.0
-            adjoint_4 = adjoint_2 / size if test_4 else 0.0
-            adjoint_5 = -((c_im - c_re * ratio_3) / size * adjoint_2 / size)
-            c_im_bar += adjoint_4
-            adjoint_6 = -adjoint_4
-            c_re_bar += ratio_3 * adjoint_6
-            test_5 = adjoint_3 != 0.0
-            adjoint_7 = adjoint_3 / size if test_5 else 0.0
-            adjoint_8 = -((c_re + c_im * ratio_3) / size * adjoint_3 / size)
-            size_bar = (adjoint_5 if test_4 else 0.0) + (adjoint_8 if test_5 else 0.0)
-            ratio_bar = c_re * adjoint_6 + c_im * adjoint_7 + z_im_1 * size_bar
-            test_6 = ratio_bar != 0.0
-            adjoint_9 = ratio_bar / z_re_1 if test_6 else 0.0
-            adjoint_10 = -(ratio_3 * ratio_bar / z_re_1) if test_6 else 0.0
-            c_im_bar += ratio_3 * adjoint_7
-            c_re_bar += adjoint_7
-            z_re_bar = adjoint_3 + size_bar + adjoint_10
-            t = adjoint_2 + ratio_3 * size_bar + adjoint_9
+            adjoint_3 = adjoint_1 / size if adjoint_1 != 0.0 else 0.0
+            adjoint_4 = -((c_im - c_re * ratio_3) / size * adjoint_1 / size) if adjoint_1 != 0.0 else 0.0
+            adjoint_5 = adjoint_2 / size if adjoint_2 != 0.0 else 0.0
+            adjoint_6 = -((c_re + c_im * ratio_3) / size * adjoint_2 / size) if adjoint_2 != 0.0 else 0.0
+            size_bar = adjoint_4 + adjoint_6
+            ratio_bar = c_im * adjoint_5 + z_im_1 * size_bar - c_re * adjoint_3
+            test_2 = ratio_bar != 0.0
+            c_im_bar += adjoint_3 + ratio_3 * adjoint_5
+            c_re_bar += adjoint_5 - ratio_3 * adjoint_3
+            z_re_bar = adjoint_2 + size_bar + (-(ratio_3 * ratio_bar / z_re_1) if test_2 else 0.0)
+            t = adjoint_1 + ratio_3 * size_bar + (ratio_bar / z_re_1 if test_2 else 0.0)
         else:
             ratio_4 = z_re_1 / z_im_1
             size = z_re_1 * ratio_4 + z_im_1
-            test_7 = adjoint_2 != 0.0
-            adjoint_11 = adjoint_2 / size if test_7 else 0.0
-            adjoint_12 = -((c_im * ratio_4 - c_re) / size * adjoint_2)
-            c_re_bar -= adjoint_11
-            c_im_bar += ratio_4 * adjoint_11
-            test_8 = adjoint_3 != 0.0
-            adjoint_13 = adjoint_3 / size if test_8 else 0.0
-            adjoint_14 = -((c_re * ratio_4 + c_im) / size * adjoint_3)
-            adjoint_15 = adjoint_14 / size if test_8 else 0.0
-            size_bar = (adjoint_12 / size if test_7 else 0.0) + adjoint_15
-            ratio_1_bar = c_im * adjoint_11 + c_re * adjoint_13 + z_re_1 * size_bar
-            test_9 = ratio_1_bar != 0.0
-            adjoint_16 = ratio_1_bar / z_im_1 if test_9 else 0.0
-            adjoint_17 = -(ratio_4 * ratio_1_bar / z_im_1) if test_9 else 0.0
-            c_im_bar += adjoint_13
-            c_re_bar += ratio_4 * adjoint_13
-            z_re_bar = adjoint_3 + ratio_4 * size_bar + adjoint_16
-            t = adjoint_2 + size_bar + adjoint_17
+            adjoint_7 = adjoint_1 / size if adjoint_1 != 0.0 else 0.0
+            adjoint_8 = -((c_im * ratio_4 - c_re) / size * adjoint_1 / size) if adjoint_1 != 0.0 else 0.0
+            adjoint_9 = adjoint_2 / size if adjoint_2 != 0.0 else 0.0
+            adjoint_10 = -((c_re * ratio_4 + c_im) / size * adjoint_2 / size) if adjoint_2 != 0.0 else 0.0
+            size_bar = adjoint_8 + adjoint_10
+            ratio_1_bar = c_im * adjoint_7 + c_re * adjoint_9 + z_re_1 * size_bar
+            test_3 = ratio_1_bar != 0.0
+            c_im_bar += ratio_4 * adjoint_7 + adjoint_9
+            c_re_bar += ratio_4 * adjoint_9 - adjoint_7
+            z_re_bar = adjoint_2 + ratio_4 * size_bar + (ratio_1_bar / z_im_1 if test_3 else 0.0)
+            t = adjoint_1 + size_bar + (-(ratio_4 * ratio_1_bar / z_im_1) if test_3 else 0.0)
     return result_7 + z_re, (complex(c_re_bar, c_im_bar),)

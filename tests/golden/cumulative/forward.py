@@ -18,18 +18,18 @@ def cumulative_jvp(x, x_dot):
     out = np.empty(n)
     out_dot = np.zeros(n)
     if n > 0:
+        out_dot[0] = x_dot[0]
+        out[0] = x[0]
         total = x[0]
-        t = x_dot[0]
-        out_dot[0] = t
-        out[0] = total
+        x_dot0 = x_dot[0]
         for j in range(1, n):
             total += x[j]
-            t += x_dot[j]
-            out_dot[j] = t
+            x_dot0 += x_dot[j]
+            out_dot[j] = x_dot0
             out[j] = total
     # return np.sum(np.sqrt(1.0 + c * c))
     tangent = out * out_dot
-    tangent_1 = tangent + tangent
+    tangent_1 = 2.0 * tangent
     root = np.sqrt(1.0 + out * out)
     total_dot = np.sum(np.where(tangent_1 != 0.0, 0.5 * tangent_1 / root, 0.0))
     return np.sum(root), total_dot

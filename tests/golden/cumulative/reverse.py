@@ -13,12 +13,11 @@ def cumulative_value_and_grad(x):
     """The value of `cumulative` and its gradient with respect to `x`."""
     # forward sweep
     n = x.shape[0]
-    # c = np.cumsum(x)
-    test = n > 0
     out = np.empty(n)
-    if test:
+    # c = np.cumsum(x)
+    if n > 0:
+        out[0] = x[0]
         total = x[0]
-        out[0] = total
         for j in range(1, n):
             total += x[j]
             out[j] = total
@@ -28,10 +27,10 @@ def cumulative_value_and_grad(x):
     # reverse sweep
     # return np.sum(np.sqrt(1.0 + c * c))
     product = out * (0.5 / root)
-    out_bar = product + product
+    out_bar = 2.0 * product
     x_bar = np.zeros(n)
     # c = np.cumsum(x)
-    if test:
+    if n > 0:
         total_bar = 0.0
         for j in range(n - 1, 0, -1):
             out_bar_j = out_bar[j]

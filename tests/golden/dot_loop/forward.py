@@ -11,18 +11,14 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def dot_loop_jvp(x, y, x_dot):
     """The value of `dot_loop` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
-    if n != x_dot.shape[0]:
+    if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    y_size = y.shape[0]
-    if n > y_size:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, n - 1, y_size, "s += x[i] * y[i]")
+    if x.shape[0] > y.shape[0]:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, x.shape[0] - 1, y.shape[0], "s += x[i] * y[i]")
     s = 0.0
     s_dot = 0.0
     # for i in range(x.size):
-    for i in range(n):
-        # s += x[i] * y[i]
-        y_i = y[i]
-        s += x[i] * y_i
-        s_dot += y_i * x_dot[i]
+    for i in range(x.shape[0]):
+        s += x[i] * y[i]
+        s_dot += y[i] * x_dot[i]
     return s, s_dot

@@ -11,28 +11,24 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def drawdown_jvp(x, x_dot):
     """The value of `drawdown` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
-    if n != x_dot.shape[0]:
+    if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
-    if n <= 0:
-        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
+    if x.shape[0] <= 0:
+        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, x.shape[0], "peak = x[0]")
     peak = x[0]
     peak_dot = x_dot[0]
     worst = 0.0
     worst_dot = 0.0
     # for i in range(x.size):
-    for i in range(n):
+    for i in range(x.shape[0]):
         # peak = max(peak, x[i])
-        x_i = x[i]
-        x_dot_i = x_dot[i]
-        peak_1 = max(peak, x_i)
-        tangent = 0.5 * (peak_dot + x_dot_i) if peak == x_i else peak_dot
-        peak_dot = x_dot_i if x_i > peak else tangent
+        peak_1 = max(peak, x[i])
+        tangent = 0.5 * (peak_dot + x_dot[i]) if peak == x[i] else peak_dot
+        peak_dot = x_dot[i] if x[i] > peak else tangent
         # worst = max(worst, peak - x[i])
-        difference = peak_1 - x_i
-        tangent_1 = peak_dot - x_dot_i
-        tangent_2 = 0.5 * (worst_dot + tangent_1) if worst == difference else worst_dot
-        worst_dot = tangent_1 if difference > worst else tangent_2
+        difference = peak_1 - x[i]
+        tangent_1 = peak_dot - x_dot[i]
+        worst_dot = tangent_1 if difference > worst else (0.5 * (worst_dot + tangent_1) if worst == difference else worst_dot)
         peak = peak_1
         worst = max(worst, difference)
     return worst, worst_dot

@@ -24,11 +24,8 @@ def drawdown_value_and_grad(x):
     for i in range(n):
         peak_store[i] = peak
         worst_store[i] = worst
-        # peak = max(peak, x[i])
-        x_i = x[i]
-        peak = max(peak, x_i)
-        # worst = max(worst, peak - x[i])
-        worst = max(worst, peak - x_i)
+        peak = max(peak, x[i])
+        worst = max(worst, peak - x[i])
 
     # reverse sweep
     worst_bar = 1.0
@@ -39,24 +36,19 @@ def drawdown_value_and_grad(x):
         peak = peak_store[i]
         worst_1 = worst_store[i]
         # peak = max(peak, x[i])
-        x_i_1 = x[i]
-        peak_1 = max(peak, x_i_1)
+        peak_1 = max(peak, x[i])
         # worst = max(worst, peak - x[i])
-        difference = peak_1 - x_i_1
-        test = difference > worst_1
-        test_1 = worst_1 == difference
-        adjoint = 0.5 * worst_bar
-        adjoint_1 = worst_bar if test else (adjoint if test_1 else 0.0)
-        peak_bar += adjoint_1
+        difference = peak_1 - x[i]
+        adjoint = worst_bar if difference > worst_1 else (0.5 * worst_bar if worst_1 == difference else 0.0)
+        peak_bar += adjoint
         # peak = max(peak, x[i])
-        test_2 = x_i_1 > peak
-        test_3 = peak == x_i_1
-        adjoint_2 = 0.5 * peak_bar
-        x_bar[i] += (peak_bar if test_2 else (adjoint_2 if test_3 else 0.0)) - adjoint_1
+        test = x[i] > peak
+        test_1 = peak == x[i]
+        x_bar[i] += (peak_bar if test else (0.5 * peak_bar if test_1 else 0.0)) - adjoint
         # worst = max(worst, peak - x[i])
-        worst_bar = 0.0 if test else (adjoint if test_1 else worst_bar)
+        worst_bar = 0.0 if difference > worst_1 else (0.5 * worst_bar if worst_1 == difference else worst_bar)
         # peak = max(peak, x[i])
-        peak_bar = 0.0 if test_2 else (adjoint_2 if test_3 else peak_bar)
+        peak_bar = 0.0 if test else (0.5 * peak_bar if test_1 else peak_bar)
     # peak = x[0]
     x_bar[0] += peak_bar
     return worst, (x_bar,)

@@ -10,8 +10,7 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def early_return_jvp(x, x_dot):
     """The value of `early_return` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
-    if n != x_dot.shape[0]:
+    if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     left = False
     result = 0.0
@@ -19,20 +18,16 @@ def early_return_jvp(x, x_dot):
     s = 0.0
     s_dot = 0.0
     # for i in range(x.size):
-    for i in range(n):
+    for i in range(x.shape[0]):
         left = False
         for j in range(i):
-            # s += x[i] * x[j]
-            x_i = x[i]
-            x_j = x[j]
-            s += x_i * x_j
-            s_dot += x_j * x_dot[i] + x_i * x_dot[j]
+            s += x[i] * x[j]
+            s_dot += x[j] * x_dot[i] + x[i] * x_dot[j]
             if s > 1.0:
-                # return s * s
-                product = s * s_dot
                 left = True
+                # return s * s
                 result = s * s
-                result_dot = product + product
+                result_dot = 2.0 * s * s_dot
                 break
         if left:
             break

@@ -40,8 +40,6 @@ def early_return_value_and_grad(x):
         iterations_1_store[i] = iterations_1
         if left:
             break
-    if not left:
-        result = s
 
     # reverse sweep
     if left:
@@ -56,16 +54,15 @@ def early_return_value_and_grad(x):
         leaving = exit_1_store[i] != 0
         # for j in range(i):
         for j in range(iterations_1_store[i] - 1, -1, -1):
-            s = s_store[i, j]
+            s_1 = s_store[i, j]
             # if s > 1.0:
             if leaving:
                 # return s * s
-                adjoint = s * result_bar
-                s_bar += adjoint
-                s_bar += adjoint
+                adjoint = s_1 * result_bar
+                s_bar += 2.0 * adjoint
                 result_bar = 0.0
             # s += x[i] * x[j]
             x_bar[j] += x[i] * s_bar
             x_bar[i] += x[j] * s_bar
             leaving = False
-    return result, (x_bar,)
+    return result if left else s, (x_bar,)

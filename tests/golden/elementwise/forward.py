@@ -32,9 +32,8 @@ def elementwise_jvp(x, y, x_dot):
         out_dot = np.zeros(extent)
         out = np.empty(extent)
         for i in range(extent):
-            product = i * step
-            out_dot[i] = x_dot[product]
-            out[i] = x[product]
+            out_dot[i] = x_dot[i * step]
+            out[i] = x[i * step]
         if y_size != extent:
             if y_size != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")

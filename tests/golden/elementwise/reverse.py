@@ -15,15 +15,14 @@ def elementwise_value_and_grad(x, y):
         return elementwise_value_and_grad_general(x, y)
 
     # forward sweep
-    n = x.shape[0]
     z = x * y + np.sin(x)
 
     # reverse sweep
     # return (z**2).sum() / x.size
-    z_bar = 2 * z * (1.0 / n)
+    z_bar = 2 * z * (1.0 / x.shape[0])
     # z = x * y + np.sin(x)
     x_bar = np.cos(x) * z_bar + y * z_bar
-    return np.sum(z ** 2) / n, (x_bar,)
+    return np.sum(z ** 2) / x.shape[0], (x_bar,)
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -73,8 +72,7 @@ def elementwise_value_and_grad_general(x, y):
     out_bar = np.zeros(extent)
     # z = x * y + np.sin(x)
     for i in range(extent_less_one, -1, -1):
-        z_bar_i = z_bar[i]
-        out_bar[i] += np.cos(out[i]) * z_bar_i + out_1[i] * z_bar_i
+        out_bar[i] += np.cos(out[i]) * z_bar[i] + out_1[i] * z_bar[i]
     x_bar = np.zeros(n)
     for i in range(extent_less_one, -1, -1):
         x_bar[i * step] += out_bar[i]

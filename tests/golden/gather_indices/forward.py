@@ -21,7 +21,6 @@ def gather_indices_jvp(x, index, x_dot):
         index_k = index[k]
         if index_k >= x.shape[0] or index_k + x.shape[0] < 0:
             raise tapec_runtime.IndexOutOfRange("`x`", 0, index_k, x.shape[0], "s += x[index[k]] ** 3")
-        x_index_k = x[index_k]
-        s += x_index_k ** 3
-        s_dot += 3 * x_index_k ** 2 * x_dot[index_k]
+        s += x[index_k] ** 3
+        s_dot += 3 * x[index_k] ** 2 * x_dot[index_k]
     return s, s_dot

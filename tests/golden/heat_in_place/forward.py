@@ -24,11 +24,8 @@ def heat_in_place_jvp(u, steps, u_dot):
         # for i in range(1, v.size - 1):
         for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            w_i = w[i]
-            w_dot_i = w_dot[i]
-            tangent = 0.1 * (w_dot[i - 1] - 2.0 * w_dot_i + w_dot[i + 1])
-            v_dot[i] = w_dot_i + tangent
-            v[i] = w_i + 0.1 * (w[i - 1] - 2.0 * w_i + w[i + 1])
+            v_dot[i] = w_dot[i] + 0.1 * (w_dot[i - 1] - 2.0 * w_dot[i] + w_dot[i + 1])
+            v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
     # return np.sum(v * v)
-    tangent_1 = v * v_dot
-    return np.sum(v * v), np.sum(tangent_1 + tangent_1)
+    tangent = v * v_dot
+    return np.sum(v * v), np.sum(2.0 * tangent)

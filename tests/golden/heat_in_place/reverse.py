@@ -18,9 +18,7 @@ def heat_in_place_value_and_grad(u, steps):
         w = v.copy()
         # for i in range(1, v.size - 1):
         for i in range(1, n - 1):
-            # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            w_i = w[i]
-            v[i] = w_i + 0.1 * (w[i - 1] - 2.0 * w_i + w[i + 1])
+            v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
 
     # reverse sweep
     # return np.sum(v * v)

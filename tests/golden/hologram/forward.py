@@ -35,9 +35,8 @@ def hologram_jvp(phase, field, phase_dot):
         out_dot = np.zeros(extent)
         out = np.empty(extent)
         for i in range(extent):
-            product = i * step
-            out_dot[i] = phase_dot[product]
-            out[i] = phase[product]
+            out_dot[i] = phase_dot[i * step]
+            out[i] = phase[i * step]
         test = field_re_size != extent
         if test:
             if field_re_size != 1:
@@ -74,20 +73,19 @@ def hologram_jvp(phase, field, phase_dot):
     cosine = np.cos(out_part)
     sine = np.sin(out_part)
     negative = -(sine * out_dot_part)
-    product_1 = cosine * out_dot_part
+    product = cosine * out_dot_part
     field_re_part = field_re[:out_size]
     field_im_part = field_im[:out_size]
-    wave_re_dot[:out_size] = field_re_part * negative - field_im_part * product_1
+    wave_re_dot[:out_size] = field_re_part * negative - field_im_part * product
     wave_re[:out_size] = cosine * field_re_part - sine * field_im_part + 1.0
-    wave_im_dot[:out_size] = field_im_part * negative + field_re_part * product_1
+    wave_im_dot[:out_size] = field_im_part * negative + field_re_part * product
     wave_im[:out_size] = cosine * field_im_part + sine * field_re_part
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     wave_re_part = wave_re[:out_size]
     wave_im_part = wave_im[:out_size]
     result = np.hypot(wave_re_part, wave_im_part)
     chosen = np.where(result == 0.0, 1.0, result)
-    tangent = wave_re_part / chosen * wave_re_dot[:out_size]
-    tangent_1 = wave_im_part / chosen * wave_im_dot[:out_size]
+    tangent = wave_im_part / chosen * wave_im_dot[:out_size]
+    total_dot = np.sum(2 * result * (wave_re_part / chosen * wave_re_dot[:out_size] + tangent))
     result_1 = np.sum(result ** 2) + wave_im[0]
-    tangent_2 = np.sum(2 * result * (tangent + tangent_1)) + wave_im_dot[0]
-    return result_1, tangent_2
+    return result_1, total_dot + wave_im_dot[0]

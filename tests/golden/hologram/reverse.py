@@ -41,9 +41,8 @@ def hologram_value_and_grad(phase, field):
     wave_re_bar = wave_re / chosen * product
     # wave = np.exp(1j * phase) * field + 1.0
     field_im_part_1 = field_im[:n]
-    t_bar = field_re * wave_im_bar - field_im_part_1 * wave_re_bar
-    t_bar_1 = field_im_part_1 * wave_im_bar + field_re * wave_re_bar
-    phase_bar = np.cos(phase) * t_bar - np.sin(phase) * t_bar_1
+    adjoint = -(np.sin(phase) * (field_im_part_1 * wave_im_bar + field_re * wave_re_bar))
+    phase_bar = np.cos(phase) * (field_re * wave_im_bar - field_im_part_1 * wave_re_bar) + adjoint
     return result_1, (phase_bar,)
 
 
@@ -105,8 +104,7 @@ def hologram_value_and_grad_general(phase, field):
     wave_im[:extent] = cosine * t_part_1 + sine * t_part
     return_store = np.empty(max(extent, 0))
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    wave_im_part = wave_im[:extent]
-    result = np.hypot(wave_re[:extent], wave_im_part)
+    result = np.hypot(wave_re[:extent], wave_im[:extent])
     return_store[:extent] = result
     result_1 = np.sum(result ** 2) + wave_im[0]
 
@@ -118,20 +116,16 @@ def hologram_value_and_grad_general(phase, field):
     wave_re_bar = np.zeros(extent)
     for i in range(extent_less_one, -1, -1):
         result_2 = return_store[i]
-        product = 2 * result_2
         chosen = 1.0 if result_2 == 0.0 else result_2
-        wave_im_bar[i] += wave_im[i] / chosen * product
-        wave_re_bar[i] += wave_re[i] / chosen * product
+        wave_im_bar[i] += wave_im[i] / chosen * (2 * result_2)
+        wave_re_bar[i] += wave_re[i] / chosen * (2 * result_2)
     out_bar = np.zeros(extent)
     # wave = np.exp(1j * phase) * field + 1.0
     for i in range(extent_less_one, -1, -1):
         total = 0.0 + out[i]
-        t_i = t_1[i]
-        t_i_1 = t[i]
-        wave_im_bar_i = wave_im_bar[i]
-        wave_re_bar_i = wave_re_bar[i]
-        adjoint = -(np.sin(total) * (t_i_1 * wave_im_bar_i + t_i * wave_re_bar_i))
-        out_bar[i] += np.cos(total) * (t_i * wave_im_bar_i - t_i_1 * wave_re_bar_i) + adjoint
+        adjoint = np.cos(total) * (t_1[i] * wave_im_bar[i] - t[i] * wave_re_bar[i])
+        adjoint_1 = -(np.sin(total) * (t[i] * wave_im_bar[i] + t_1[i] * wave_re_bar[i]))
+        out_bar[i] += adjoint + adjoint_1
     phase_bar = np.zeros(n)
     for i in range(extent_less_one, -1, -1):
         phase_bar[i * step] += out_bar[i]

@@ -10,13 +10,12 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def horner_jvp(c, x, c_dot):
     """The value of `horner` and its tangent, for given tangents of `c`."""
-    n = c.shape[0]
-    if n != c_dot.shape[0]:
+    if c.shape[0] != c_dot.shape[0]:
         raise ValueError("the tangent of `c` has another shape than `c`")
     r = 0.0
     r_dot = 0.0
     # for i in range(c.size - 1, -1, -1):
-    for i in range(n - 1, -1, -1):
+    for i in range(c.shape[0] - 1, -1, -1):
         r = r * x + c[i]
         r_dot = x * r_dot + c_dot[i]
     return r, r_dot

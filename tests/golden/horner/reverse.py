@@ -12,17 +12,16 @@ import numpy as np
 def horner_value_and_grad(c, x):
     """The value of `horner` and its gradient with respect to `c`."""
     # forward sweep
-    n = c.shape[0]
     r = 0.0
     # for i in range(c.size - 1, -1, -1):
-    for i in range(n - 1, -1, -1):
+    for i in range(c.shape[0] - 1, -1, -1):
         r = r * x + c[i]
 
     # reverse sweep
     r_bar = 1.0
-    c_bar = np.zeros(n)
+    c_bar = np.zeros(c.shape[0])
     # for i in range(c.size - 1, -1, -1):
-    for i in range(n):
+    for i in range(c.shape[0]):
         # r = r * x + c[i]
         c_bar[i] += r_bar
         r_bar = x * r_bar

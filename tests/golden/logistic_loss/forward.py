@@ -43,9 +43,8 @@ def logistic_loss_jvp(w, x, y, w_dot):
         work_dot = np.zeros(extent)
         work = np.empty(extent)
         for i in range(extent):
-            product = i * step_1
-            work_dot[i] = tangent[product]
-            work[i] = x_w[product]
+            work_dot[i] = tangent[i * step_1]
+            work[i] = x_w[i * step_1]
     else:
         work = x_w
         work_dot = tangent

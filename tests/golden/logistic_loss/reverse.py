@@ -15,19 +15,16 @@ def logistic_loss_value_and_grad(w, x, y):
         return logistic_loss_value_and_grad_general(w, x, y)
 
     # forward sweep
-    n = y.shape[0]
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     exponential = np.exp(-(y * np.dot(x, w)))
-    result = np.sum(np.log(1.0 + exponential)) / n
+    result = np.sum(np.log(1.0 + exponential)) / y.shape[0]
 
     # reverse sweep
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    ratio = 1.0 / n
-    t_bar = np.zeros(n)
-    for i in range(n - 1, -1, -1):
-        exponential_i = exponential[i]
-        product = exponential_i * (ratio / (1.0 + exponential_i) if ratio != 0.0 else 0.0)
-        t_bar[i] -= y[i] * product
+    ratio = 1.0 / y.shape[0]
+    t_bar = np.zeros(y.shape[0])
+    for i in range(y.shape[0] - 1, -1, -1):
+        t_bar[i] -= y[i] * (exponential[i] * (ratio / (1.0 + exponential[i]) if ratio != 0.0 else 0.0))
     w_bar = np.dot(x.T, t_bar)
     return result, (w_bar,)
 
@@ -65,22 +62,18 @@ def logistic_loss_value_and_grad_general(w, x, y):
     for i in range(extent):
         out_1[i] = x_w[i * step_1]
     t_store = np.empty(max(extent, 0))
-    out_part = out_1[:extent]
-    exponential = np.exp(-(out[:extent] * out_part))
+    exponential = np.exp(-(out[:extent] * out_1[:extent]))
     t_store[:extent] = exponential
     result = np.sum(np.log(1.0 + exponential)) / extent
 
     # reverse sweep
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     ratio = 1.0 / extent
-    extent_less_one = extent - 1
     out_1_bar = np.zeros(extent)
-    for i in range(extent_less_one, -1, -1):
-        t_i = t_store[i]
-        product = t_i * (ratio / (1.0 + t_i) if ratio != 0.0 else 0.0)
-        out_1_bar[i] -= out[i] * product
+    for i in range(extent - 1, -1, -1):
+        out_1_bar[i] -= out[i] * (t_store[i] * (ratio / (1.0 + t_store[i]) if ratio != 0.0 else 0.0))
     x_w_bar = np.zeros(x_rows)
-    for i in range(extent_less_one, -1, -1):
+    for i in range(extent - 1, -1, -1):
         x_w_bar[i * step_1] += out_1_bar[i]
     w_bar = np.dot(x.T, x_w_bar)
     return result, (w_bar,)

@@ -12,17 +12,12 @@ def lotka_volterra_jvp(x, y, a, steps, x_dot):
     """The value of `lotka_volterra` and its tangent, for given tangents of `x`."""
     y_dot = 0.0
     for _ in range(steps):
-        # dx = a * x - 0.4 * x * y
-        product = 0.4 * x
-        dx = a * x - product * y
-        # dy = 0.1 * x * y - 0.3 * y
-        product_1 = 0.1 * x
-        dy = product_1 * y - 0.3 * y
+        dx = a * x - 0.4 * x * y
+        dy = 0.1 * x * y - 0.3 * y
         # x, y = x + 0.05 * dx, y + 0.05 * dy
-        tangent = 0.05 * (a * x_dot - (y * (0.4 * x_dot) + product * y_dot))
-        tangent_1 = 0.05 * (y * (0.1 * x_dot) + product_1 * y_dot - 0.3 * y_dot)
+        tangent = x_dot + 0.05 * (a * x_dot - (y * (0.4 * x_dot) + 0.4 * x * y_dot))
+        y_dot += 0.05 * (y * (0.1 * x_dot) + 0.1 * x * y_dot - 0.3 * y_dot)
         x += 0.05 * dx
-        x_dot += tangent
+        x_dot = tangent
         y += 0.05 * dy
-        y_dot += tangent_1
     return x * y, y * x_dot + x * y_dot

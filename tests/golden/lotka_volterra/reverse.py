@@ -39,14 +39,8 @@ def lotka_volterra_value_and_grad(x, y, a, steps):
         y_1 = y_store[k]
         # x, y = x + 0.05 * dx, y + 0.05 * dy
         adjoint = 0.05 * y_bar
-        adjoint_1 = 0.05 * x_bar
-        # dy = 0.1 * x * y - 0.3 * y
-        y_bar -= 0.3 * adjoint
-        y_bar += product_1_store[k] * adjoint
-        x_bar += 0.1 * (y_1 * adjoint)
         # dx = a * x - 0.4 * x * y
-        adjoint_2 = -adjoint_1
-        x_bar += 0.4 * (y_1 * adjoint_2)
-        y_bar += product_store[k] * adjoint_2
-        x_bar += a * adjoint_1
+        adjoint_1 = -(0.05 * x_bar)
+        y_bar += product_1_store[k] * adjoint + product_store[k] * adjoint_1 - 0.3 * adjoint
+        x_bar += 0.1 * (y_1 * adjoint) + 0.4 * (y_1 * adjoint_1) + a * (0.05 * x_bar)
     return x * y, (x_bar,)

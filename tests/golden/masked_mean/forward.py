@@ -10,14 +10,13 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def masked_mean_jvp(x, floor, x_dot):
     """The value of `masked_mean` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
-    if n != x_dot.shape[0]:
+    if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     count = 0
     total = 0.0
     total_dot = 0.0
     # for value in x:
-    for k in range(n):
+    for k in range(x.shape[0]):
         value = x[k]
         # if value < floor:
         if not value < floor:
@@ -25,7 +24,7 @@ def masked_mean_jvp(x, floor, x_dot):
             tangent = value * x_dot[k]
             count += 1
             total += value * value
-            total_dot += tangent + tangent
+            total_dot += 2.0 * tangent
     if count == 0:
         raise ValueError("nothing above the floor")
     return total / count, total_dot / count

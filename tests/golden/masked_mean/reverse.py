@@ -14,9 +14,8 @@ def masked_mean_value_and_grad(x, floor):
     # forward sweep
     count = 0
     total = 0.0
-    n = x.shape[0]
     # for value in x:
-    for k in range(n):
+    for k in range(x.shape[0]):
         value = x[k]
         # if value < floor:
         if not value < floor:
@@ -28,15 +27,11 @@ def masked_mean_value_and_grad(x, floor):
     # reverse sweep
     # return total / count
     ratio = 1.0 / count
-    x_bar = np.zeros(n)
+    x_bar = np.zeros(x.shape[0])
     # for value in x:
-    for k in range(n - 1, -1, -1):
+    for k in range(x.shape[0] - 1, -1, -1):
         value = x[k]
-        if value < floor:
-            value_bar = 0.0
-        else:
-            # total += value * value
-            product = value * ratio
-            value_bar = product + product
+        # if value < floor:
+        value_bar = 0.0 if value < floor else 2.0 * value * ratio
         x_bar[k] += value_bar
     return total / count, (x_bar,)

@@ -10,20 +10,18 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def nested_while_jvp(x, x_dot):
     """The value of `nested_while` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
-    if n != x_dot.shape[0]:
+    if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
     # for i in range(x.size):
-    for i in range(n):
+    for i in range(x.shape[0]):
         v = x[i]
         v_dot = x_dot[i]
         while abs(v) > 0.1:
             # v = 0.5 * v * v
-            product = 0.5 * v
-            v_1 = product * v
-            v_dot = v * (0.5 * v_dot) + product * v_dot
+            v_1 = 0.5 * v * v
+            v_dot = 2.0 * v * (0.5 * v_dot)
             # s += v
             s += v_1
             s_dot += v_dot

@@ -30,8 +30,7 @@ def newton_root_value_and_grad(x):
         y_1 = y_stack.pop()
         # z = 0.5 * (y + x / y)
         adjoint = 0.5 * y_bar
-        test = adjoint != 0.0
-        y_bar = adjoint + (-(x / y_1 * adjoint / y_1) if test else 0.0)
-        x_bar += adjoint / y_1 if test else 0.0
+        y_bar = adjoint + (-(x / y_1 * adjoint / y_1) if adjoint != 0.0 else 0.0)
+        x_bar += adjoint / y_1 if adjoint != 0.0 else 0.0
     x_bar += y_bar
     return y, (x_bar,)

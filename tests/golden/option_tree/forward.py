@@ -34,7 +34,6 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
             power_1 = 1.1 ** (2 * i - k + 1)
             difference_1 = strike - spot * power_1
             tangent_2 = -(power_1 * spot_dot)
-            tangent_3 = 0.5 * (tangent_1 + tangent_2) if hold == difference_1 else tangent_1
-            values_dot[i] = tangent_2 if difference_1 > hold else tangent_3
+            values_dot[i] = tangent_2 if difference_1 > hold else (0.5 * (tangent_1 + tangent_2) if hold == difference_1 else tangent_1)
             values[i] = max(hold, difference_1)
     return values[0], values_dot[0]

@@ -57,22 +57,17 @@ def option_tree_value_and_grad(spot, strike, steps):
             difference = strike - spot * power_iteration_1_i
             values_bar_i = values_bar[i]
             values_bar[i] = 0.0
-            test = difference > hold
-            test_1 = hold == difference
-            adjoint = 0.5 * values_bar_i
-            adjoint_1 = -(power_iteration_1_i * (values_bar_i if test else (adjoint if test_1 else 0.0)))
+            adjoint = -(power_iteration_1_i * (values_bar_i if difference > hold else (0.5 * values_bar_i if hold == difference else 0.0)))
             # hold = 0.49 * (values[i] + values[i + 1])
-            adjoint_2 = 0.49 * (0.0 if test else (adjoint if test_1 else values_bar_i))
-            values_bar[i + 1] += adjoint_2
-            values_bar[i] += adjoint_2
+            adjoint_1 = 0.49 * (0.0 if difference > hold else (0.5 * values_bar_i if hold == difference else values_bar_i))
+            values_bar[i + 1] += adjoint_1
+            values_bar[i] += adjoint_1
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            spot_bar += adjoint_1
+            spot_bar += adjoint
     # for i in range(steps + 1):
     for i in range(steps, -1, -1):
-        power_i = power_store[i]
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
-        difference_1 = strike - spot * power_i
-        values_bar_i_1 = values_bar[i]
-        adjoint_3 = -(0.0 if 0.0 > difference_1 else (0.5 * values_bar_i_1 if difference_1 == 0.0 else values_bar_i_1))
-        spot_bar += power_i * adjoint_3
+        difference_1 = strike - spot * power_store[i]
+        adjoint_2 = -(0.0 if 0.0 > difference_1 else (0.5 * values_bar[i] if difference_1 == 0.0 else values_bar[i]))
+        spot_bar += power_store[i] * adjoint_2
     return values[0], (spot_bar,)

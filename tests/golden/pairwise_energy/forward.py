@@ -11,18 +11,15 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def pairwise_energy_jvp(p, cutoff, p_dot):
     """The value of `pairwise_energy` and its tangent, for given tangents of `p`."""
-    p_rows = p.shape[0]
-    if p_rows != p_dot.shape[0]:
+    if p.shape[0] != p_dot.shape[0]:
         raise ValueError("the tangent of `p` has another shape than `p`")
-    p_cols = p.shape[1]
-    if p_cols != p_dot.shape[1]:
+    if p.shape[1] != p_dot.shape[1]:
         raise ValueError("the tangent of `p` has another shape than `p`")
-    if p_cols < 2 and p_rows > 1:
-        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p_cols, "dy = p[i, 1] - p[j, 1]")
+    if p.shape[1] < 2 and p.shape[0] > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, p.shape[1], "dy = p[i, 1] - p[j, 1]")
     energy = 0.0
     energy_dot = 0.0
-    # for i in range(p.shape[0]):
-    for i in range(p_rows):
+    for i in range(p.shape[0]):
         for j in range(i):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]
@@ -34,10 +31,7 @@ def pairwise_energy_jvp(p, cutoff, p_dot):
                 # s6 = 1.0 / r2**3
                 power = r2 ** 3
                 s6 = 1.0 / power
-                tangent_2 = -(s6 * (3 * r2 ** 2 * (tangent + tangent + (tangent_1 + tangent_1))) / power)
-                # energy += 4.0 * s6 * (s6 - 1.0)
-                product = 4.0 * s6
-                difference = s6 - 1.0
-                energy += product * difference
-                energy_dot += difference * (4.0 * tangent_2) + product * tangent_2
+                tangent_2 = -(s6 * (3 * r2 ** 2 * (2.0 * tangent + 2.0 * tangent_1)) / power)
+                energy += 4.0 * s6 * (s6 - 1.0)
+                energy_dot += (s6 - 1.0) * (4.0 * tangent_2) + 4.0 * s6 * tangent_2
     return energy, energy_dot

@@ -11,15 +11,14 @@ import numpy as np
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def perceptron_jvp(w1, w2, x, w1_dot):
     """The value of `perceptron` and its tangent, for given tangents of `w1`."""
-    w1_rows = w1.shape[0]
     # hidden = np.tanh(w1 @ x)
-    if w1_rows != w1_dot.shape[0]:
+    if w1.shape[0] != w1_dot.shape[0]:
         raise ValueError("the tangent of `w1` has another shape than `w1`")
     if w1.shape[1] != w1_dot.shape[1]:
         raise ValueError("the tangent of `w1` has another shape than `w1`")
     tangent = np.dot(w1_dot, x)
     hidden = np.tanh(np.dot(w1, x))
-    hidden_dot = (1.0 - hidden * hidden) * tangent[:w1_rows]
+    hidden_dot = (1.0 - hidden * hidden) * tangent[:w1.shape[0]]
     # return np.sum((w2 @ hidden) ** 2)
     w2_hidden = np.dot(w2, hidden)
     total_dot = np.sum(2 * w2_hidden * np.dot(w2, hidden_dot))

@@ -10,19 +10,15 @@ import numba
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def rosenbrock_jvp(x, x_dot):
     """The value of `rosenbrock` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
-    if n != x_dot.shape[0]:
+    if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = 0.0
     s_dot = 0.0
     # for i in range(x.size - 1):
-    for i in range(n - 1):
+    for i in range(x.shape[0] - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-        x_i = x[i]
-        x_dot_i = x_dot[i]
-        difference = x[i + 1] - x_i ** 2
-        tangent = 100.0 * (2 * difference * (x_dot[i + 1] - 2 * x_i * x_dot_i))
-        difference_1 = 1.0 - x_i
-        s += 100.0 * difference ** 2 + difference_1 ** 2
-        s_dot += tangent - 2 * difference_1 * x_dot_i
+        difference = x[i + 1] - x[i] ** 2
+        tangent = -(2 * (1.0 - x[i]) * x_dot[i])
+        s += 100.0 * difference ** 2 + (1.0 - x[i]) ** 2
+        s_dot += 100.0 * (2 * difference * (x_dot[i + 1] - 2 * x[i] * x_dot[i])) + tangent
     return s, s_dot

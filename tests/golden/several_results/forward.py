@@ -14,12 +14,11 @@ import numpy as np
 def several_results_jvp(x, y, x_dot):
     """The value of `several_results` and its tangent, for given tangents of `x`."""
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    tangent = x * x_dot
-    tangent_1 = tangent + tangent
+    tangent = 2.0 * x * x_dot
     r = math.sqrt(x * x + y * y)
     phi = math.atan2(y, x)
     hypot_value = np.hypot(y, x)
     # return r * phi
-    tangent_2 = r * (-(y / hypot_value * x_dot / hypot_value) if x_dot != 0.0 else 0.0)
-    tangent_3 = phi * (0.5 * tangent_1 / r if tangent_1 != 0.0 else 0.0) + tangent_2
-    return r * phi, tangent_3
+    tangent_1 = r * (-(y / hypot_value * x_dot / hypot_value) if x_dot != 0.0 else 0.0)
+    tangent_2 = phi * (0.5 * tangent / r if tangent != 0.0 else 0.0) + tangent_1
+    return r * phi, tangent_2

@@ -20,9 +20,7 @@ def several_results_value_and_grad(x, y):
 
     # reverse sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    test = r != 0.0
     hypot_value = np.hypot(y, x)
-    product = x * (0.5 * phi / r if test else 0.0)
-    x_bar = (-(y / hypot_value * r / hypot_value) if test else 0.0) + product
-    x_bar += product
+    product = x * (0.5 * phi / r if r != 0.0 else 0.0)
+    x_bar = (-(y / hypot_value * r / hypot_value) if r != 0.0 else 0.0) + 2.0 * product
     return r * phi, (x_bar,)

@@ -11,17 +11,15 @@ import numpy as np
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def single_precision_jvp(x, x_dot):
     """The value of `single_precision` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
     # s = np.float32(0.0)
-    if n != x_dot.shape[0]:
+    if x.shape[0] != x_dot.shape[0]:
         raise ValueError("the tangent of `x` has another shape than `x`")
     s = np.float32(0.0)
     s_dot = s
     # for i in range(x.size):
-    for i in range(n):
+    for i in range(x.shape[0]):
         # s += x[i] * x[i]
-        x_i = x[i]
-        tangent = x_i * x_dot[i]
-        s += x_i * x_i
+        tangent = x[i] * x_dot[i]
+        s += x[i] * x[i]
         s_dot += tangent + tangent
     return s, s_dot

@@ -36,6 +36,6 @@ def softmax_entropy_jvp(z, label, z_dot):
         total += exponential
         total_dot += exponential * (z_dot[i] - top_dot)
     # return math.log(total) + top - z[label]
-    tangent = (total_dot / total if total_dot != 0.0 else 0.0) + top_dot
     result = math.log(total) + top - z[label]
-    return result, tangent - z_dot[label]
+    tangent = (total_dot / total if total_dot != 0.0 else 0.0) + top_dot - z_dot[label]
+    return result, tangent

@@ -30,13 +30,9 @@ def softmax_entropy_value_and_grad(z, label):
         if test:
             top = z[i]
     total = 0.0
-    exponential_store = np.empty(n)
     # for i in range(z.size):
     for i in range(n):
-        # total += math.exp(z[i] - top)
-        exponential = math.exp(z[i] - top)
-        exponential_store[i] = exponential
-        total += exponential
+        total += math.exp(z[i] - top)
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
 
@@ -49,7 +45,7 @@ def softmax_entropy_value_and_grad(z, label):
     # for i in range(z.size):
     for i in range(n - 1, -1, -1):
         # total += math.exp(z[i] - top)
-        product = exponential_store[i] * ratio
+        product = math.exp(z[i] - top) * ratio
         z_bar[i] += product
         top_bar -= product
     # for i in range(1, z.size):

@@ -12,21 +12,17 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def triangular_map_jvp(w, x, w_dot):
     """The value of `triangular_map` and its tangent, for given tangents of `w`."""
-    w_rows = w.shape[0]
     # n, d = x.shape
-    if w_rows != w_dot.shape[0]:
+    if w.shape[0] != w_dot.shape[0]:
         raise ValueError("the tangent of `w` has another shape than `w`")
-    w_cols = w.shape[1]
-    if w_cols != w_dot.shape[1]:
+    if w.shape[1] != w_dot.shape[1]:
         raise ValueError("the tangent of `w` has another shape than `w`")
     d = x.shape[1]
     n = x.shape[0]
-    # image[r] += w[r, c] * x[i, c]
-    test = n > 0
-    if d > w_rows and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
-    if d > w_cols and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
+    if d > w.shape[0] and n > 0:
+        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w.shape[0], "image[r] += w[r, c] * x[i, c]")
+    if d > w.shape[1] and n > 0:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w.shape[1], "image[r] += w[r, c] * x[i, c]")
     total = 0.0
     total_dot = 0.0
     image = np.empty(d)
@@ -38,15 +34,12 @@ def triangular_map_jvp(w, x, w_dot):
             image[r] = 0.0
             for c in range(r + 1):
                 # image[r] += w[r, c] * x[i, c]
-                x_ic = x[i, c]
-                image_dot[r] += x_ic * w_dot[r, c]
-                image[r] += w[r, c] * x_ic
+                image_dot[r] += x[i, c] * w_dot[r, c]
+                image[r] += w[r, c] * x[i, c]
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
-            image_r = image[r]
-            product = image_r * image_r
-            tangent = image_r * image_dot[r]
-            tangent_1 = tangent + tangent
+            product = image[r] * image[r]
+            tangent = image[r] * image_dot[r]
             total += np.log1p(product)
-            total_dot += tangent_1 / (1.0 + product) if tangent_1 != 0.0 else 0.0
+            total_dot += 2.0 * tangent / (1.0 + product) if 2.0 * tangent != 0.0 else 0.0
     return total, total_dot

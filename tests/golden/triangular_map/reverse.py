@@ -13,16 +13,12 @@ import tapec_runtime
 def triangular_map_value_and_grad(w, x):
     """The value of `triangular_map` and its gradient with respect to `w`."""
     # forward sweep
-    w_rows = w.shape[0]
     d = x.shape[1]
     n = x.shape[0]
-    # image[r] += w[r, c] * x[i, c]
-    test = n > 0
-    if d > w_rows and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w_rows, "image[r] += w[r, c] * x[i, c]")
-    w_cols = w.shape[1]
-    if d > w_cols and test:
-        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w_cols, "image[r] += w[r, c] * x[i, c]")
+    if d > w.shape[0] and n > 0:
+        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, w.shape[0], "image[r] += w[r, c] * x[i, c]")
+    if d > w.shape[1] and n > 0:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, w.shape[1], "image[r] += w[r, c] * x[i, c]")
     total = 0.0
     image = np.empty(d)
     image_store = np.empty((n, d))
@@ -36,12 +32,10 @@ def triangular_map_value_and_grad(w, x):
         for i in range(d):
             image_kept[i] = image[i]
         for r in range(d):
-            # total += np.log1p(image[r] * image[r])
-            image_r = image[r]
-            total += np.log1p(image_r * image_r)
+            total += np.log1p(image[r] * image[r])
 
     # reverse sweep
-    w_bar = np.zeros((w_rows, w_cols))
+    w_bar = np.zeros((w.shape[0], w.shape[1]))
     image_bar = np.zeros(d)
     # for i in range(n):
     for i in range(n - 1, -1, -1):
@@ -49,9 +43,8 @@ def triangular_map_value_and_grad(w, x):
         # for r in range(d):
         for r in range(d - 1, -1, -1):
             # total += np.log1p(image[r] * image[r])
-            image_r_1 = image_kept[r]
-            product = image_r_1 * (1.0 / (1.0 + image_r_1 * image_r_1))
-            image_bar[r] += product + product
+            product = image_kept[r] * (1.0 / (1.0 + image_kept[r] * image_kept[r]))
+            image_bar[r] += 2.0 * product
         # for r in range(d):
         for r in range(d - 1, -1, -1):
             # for c in range(r + 1):

@@ -24,8 +24,6 @@ def views_jvp(x, x_dot):
     # for i in range(inner.size):
     for i in range(larger):
         # inner[i] = inner[i] * y[i]
-        y_next = y[i + 1]
-        y_i = y[i]
-        y_dot[i + 1] = y_i * y_dot[i + 1] + y_next * y_dot[i]
-        y[i + 1] = y_next * y_i
+        y_dot[i + 1] = y[i] * y_dot[i + 1] + y[i + 1] * y_dot[i]
+        y[i + 1] = y[i + 1] * y[i]
     return np.sum(y), np.sum(y_dot)

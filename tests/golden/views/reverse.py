@@ -13,21 +13,19 @@ import tapec_runtime
 def views_value_and_grad(x):
     """The value of `views` and its gradient with respect to `x`."""
     # forward sweep
-    n = x.shape[0]
     y = x.copy()
-    larger = max(n - 2, 0)
-    if larger >= n and larger > 0:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, n, "inner[i] = inner[i] * y[i]")
-    y_next_store = np.empty(larger)
+    larger = max(x.shape[0] - 2, 0)
+    if larger >= x.shape[0] and larger > 0:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, larger, x.shape[0], "inner[i] = inner[i] * y[i]")
+    t_store = np.empty(larger)
     # for i in range(inner.size):
     for i in range(larger):
+        t_store[i] = y[i + 1]
         # inner[i] = inner[i] * y[i]
-        y_next = y[i + 1]
-        y_next_store[i] = y_next
-        y[i + 1] = y_next * y[i]
+        y[i + 1] = y[i + 1] * y[i]
 
     # reverse sweep
-    y_bar = np.zeros(n)
+    y_bar = np.zeros(x.shape[0])
     # return y.sum()
     y_bar += 1.0
     # for i in range(inner.size):
@@ -35,7 +33,7 @@ def views_value_and_grad(x):
         # inner[i] = inner[i] * y[i]
         y_bar_next = y_bar[i + 1]
         y_bar[i + 1] = 0.0
-        y_bar[i] += y_next_store[i] * y_bar_next
+        y_bar[i] += t_store[i] * y_bar_next
         y_bar[i + 1] += y[i] * y_bar_next
     # y = x.copy()
     x_bar = y_bar.copy()

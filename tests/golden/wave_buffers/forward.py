@@ -12,11 +12,10 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def wave_buffers_jvp(u, v, steps, u_dot):
     """The value of `wave_buffers` and its tangent, for given tangents of `u`."""
-    n = u.shape[0]
     # old = u.copy()
-    if n != u_dot.shape[0]:
+    if u.shape[0] != u_dot.shape[0]:
         raise ValueError("the tangent of `u` has another shape than `u`")
-    old_dot = u_dot[:n].copy()
+    old_dot = u_dot[:u.shape[0]].copy()
     old = u.copy()
     # now = v.copy()
     now_dot = np.zeros(v.shape[0])
@@ -25,35 +24,26 @@ def wave_buffers_jvp(u, v, steps, u_dot):
     for _ in range(steps):
         # for i in range(1, now.size - 1):
         for i in range(1, now.shape[0] - 1):
-            now_size = now.shape[0]
-            if i >= now_size or i < -now_size:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i >= now.shape[0] or i < -now.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             product = 2.0 * now[i]
             tangent = 2.0 * now_dot[i]
-            old_size = old.shape[0]
-            if i >= old_size or i < -old_size:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            now_size_1 = now.shape[0]
-            if i - 1 >= now_size_1 or i - 1 < -now_size_1:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i - 1, now_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            now_size_2 = now.shape[0]
-            if i + 1 >= now_size_2 or i + 1 < -now_size_2:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i + 1, now_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
-            tangent_1 = 0.2 * (now_dot[i - 1] - tangent + now_dot[i + 1])
-            old_dot_size = old_dot.shape[0]
-            if i >= old_dot_size or i < -old_dot_size:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_dot_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old_dot[i] = tangent - old_dot[i] + tangent_1
-            old_size_1 = old.shape[0]
-            if i >= old_size_1 or i < -old_size_1:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old[i] = product - old[i] + product_1
+            if i >= old.shape[0] or i < -old.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i - 1 >= now.shape[0] or i - 1 < -now.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i - 1, now.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i + 1 >= now.shape[0] or i + 1 < -now.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i + 1, now.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i >= old_dot.shape[0] or i < -old_dot.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_dot.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_dot[i] = tangent - old_dot[i] + 0.2 * (now_dot[i - 1] - tangent + now_dot[i + 1])
+            if i >= old.shape[0] or i < -old.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old[i] = product - old[i] + 0.2 * (now[i - 1] - product + now[i + 1])
         now, old = old, now
         now_dot, old_dot = old_dot, now_dot
-    now_size_3 = now.shape[0]
     # return np.sum(now * now)
-    now_part = now[:now_size_3]
-    tangent_2 = now_part * now_dot[:now_size_3]
-    return np.sum(now_part * now_part), np.sum(tangent_2 + tangent_2)
+    now_part = now[:now.shape[0]]
+    tangent_1 = now_part * now_dot[:now.shape[0]]
+    return np.sum(now_part * now_part), np.sum(2.0 * tangent_1)

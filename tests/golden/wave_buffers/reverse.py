@@ -28,14 +28,13 @@ def wave_buffers_value_and_grad(u, v, steps):
         for i in range(1, n - 1):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             product = 2.0 * now[i]
-            product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
-            old[i] = product - old[i] + product_1
+            old[i] = product - old[i] + 0.2 * (now[i - 1] - product + now[i + 1])
         now, old = old, now
         now_bar_1, old_bar_1 = old_bar_1, now_bar_1
 
     # reverse sweep
     # return np.sum(now * now)
-    now_bar_1 += now + now
+    now_bar_1 += 2.0 * now
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
         # for i in range(1, now.size - 1):
@@ -75,47 +74,40 @@ def wave_buffers_value_and_grad_general(u, v, steps):
         for i in range(1, difference):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             product = 2.0 * now[i]
-            product_1 = 0.2 * (now[i - 1] - product + now[i + 1])
-            n = old.shape[0]
-            if i >= n or i < -n:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old[i] = product - old[i] + product_1
+            if i >= old.shape[0] or i < -old.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old[i] = product - old[i] + 0.2 * (now[i - 1] - product + now[i + 1])
         now, old = old, now
         now_bar_1, old_bar_1 = old_bar_1, now_bar_1
-    now_size = now.shape[0]
+    n = now.shape[0]
     # return np.sum(now * now)
-    now_part = now[:now_size]
+    now_part = now[:n]
 
     # reverse sweep
     # return np.sum(now * now)
-    now_part_1 = now[:now_size]
-    now_bar_1[:now_size] += now_part_1 + now_part_1
+    now_part_1 = now[:n]
+    now_bar_1[:n] += 2.0 * now_part_1
     # for _ in range(steps):
     for k in range(steps - 1, -1, -1):
         # for i in range(1, now.size - 1):
         for i in range(difference_store[k] - 1, 0, -1):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             now_bar_i = now_bar_1[i]
-            now_bar_size = now_bar_1.shape[0]
-            if i >= now_bar_size or i < -now_bar_size:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i >= now_bar_1.shape[0] or i < -now_bar_1.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_1.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             now_bar_1[i] = 0.0
             adjoint = 0.2 * now_bar_i
-            old_bar_size = old_bar_1.shape[0]
-            if i + 1 >= old_bar_size or i + 1 < -old_bar_size:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i + 1, old_bar_size, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i + 1 >= old_bar_1.shape[0] or i + 1 < -old_bar_1.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i + 1, old_bar_1.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old_bar_1[i + 1] += adjoint
-            old_bar_size_1 = old_bar_1.shape[0]
-            if i - 1 >= old_bar_size_1 or i - 1 < -old_bar_size_1:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i - 1 >= old_bar_1.shape[0] or i - 1 < -old_bar_1.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, old_bar_1.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old_bar_1[i - 1] += adjoint
-            now_bar_size_1 = now_bar_1.shape[0]
-            if i >= now_bar_size_1 or i < -now_bar_size_1:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_size_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i >= now_bar_1.shape[0] or i < -now_bar_1.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, now_bar_1.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             now_bar_1[i] -= now_bar_i
-            old_bar_size_2 = old_bar_1.shape[0]
-            if i >= old_bar_size_2 or i < -old_bar_size_2:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_bar_size_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i >= old_bar_1.shape[0] or i < -old_bar_1.shape[0]:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, old_bar_1.shape[0], "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old_bar_1[i] += 2.0 * (now_bar_i - adjoint)
         old_bar_1, now_bar_1 = now_bar_1, old_bar_1
     # now = v.copy()
