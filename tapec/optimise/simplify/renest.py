@@ -74,7 +74,7 @@ class Pending:
     """A value that may still move down; `left` counts the uses that have not been reached."""
 
     value: Expr
-    place: Place
+    place: PlacedStatement
     reads: frozenset[str]
     classes: frozenset[str]
     left: int
@@ -82,7 +82,7 @@ class Pending:
 
 
 @dataclass
-class Place:
+class PlacedStatement:
     """A statement of the output, unless all its uses have taken its value."""
 
     stmt: Stmt
@@ -111,18 +111,18 @@ class Renest:
             self.sets.update(writes(stmt))
 
     def block(self, block: Block, waiting: Waiting) -> Block:
-        out: list[Place] = []
+        out: list[PlacedStatement] = []
         for stmt in block:
-            place = Place(stmt)
+            place = PlacedStatement(stmt)
             out.append(place)
             place.stmt = self.statement(stmt, place, waiting)
             self.placed(place, out)
         return tuple(place.stmt for place in out if not place.gone)
 
-    def placed(self, place: Place, out: list[Place]) -> None:
+    def placed(self, place: PlacedStatement, out: list[PlacedStatement]) -> None:
         """Look at a statement that has taken its values, the last of `out`."""
 
-    def statement(self, stmt: Stmt, place: Place, waiting: Waiting) -> Stmt:
+    def statement(self, stmt: Stmt, place: PlacedStatement, waiting: Waiting) -> Stmt:
         new = self.rewrite(stmt, waiting)
         match new:
             case If():
@@ -145,7 +145,7 @@ class Renest:
 
     # what may move
 
-    def offer(self, stmt: Assign, place: Place, waiting: Waiting) -> None:
+    def offer(self, stmt: Assign, place: PlacedStatement, waiting: Waiting) -> None:
         target, value = stmt.target, stmt.value
         if self.sets[target] != 1 or not isinstance(value, Op) or value.fn.startswith(_FIXED) or target in self.left:
             return

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.optimise.name_origins import Fresh, is_adjoint
-from tapec.optimise.simplify.renest import Pending, Place, Renest, Waiting, elementwise, signs, width
+from tapec.optimise.simplify.renest import Pending, PlacedStatement, Renest, Waiting, elementwise, signs, width
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -83,7 +83,7 @@ class _ToRead(Renest):
 
     # which values go where they are read
 
-    def offer(self, stmt: Assign, place: Place, waiting: Waiting) -> None:
+    def offer(self, stmt: Assign, place: PlacedStatement, waiting: Waiting) -> None:
         super().offer(stmt, place, waiting)
         if (one := waiting.get(stmt.target)) is not None and one.place is place:
             self.offered.append((stmt.target, one, self.uses[stmt.target]))
@@ -103,7 +103,7 @@ class _ToRead(Renest):
             return alone and uses <= _ELEMENTS
         return alone and value.fn in _CHEAP and uses <= _TERMS and width(value) <= _TERM
 
-    def statement(self, stmt: Stmt, place: Place, waiting: Waiting) -> Stmt:
+    def statement(self, stmt: Stmt, place: PlacedStatement, waiting: Waiting) -> Stmt:
         new = super().statement(stmt, place, waiting)
         match new:
             case Assign(target=target, value=Op(fn="+" | "-") as value) if is_adjoint(target):
@@ -162,7 +162,7 @@ class _ToRead(Renest):
 
     # what is added to one place of an array
 
-    def placed(self, place: Place, out: list[Place]) -> None:
+    def placed(self, place: PlacedStatement, out: list[PlacedStatement]) -> None:
         stmt = place.stmt
         if not isinstance(stmt, Store) or not stmt.accumulate:
             return
