@@ -87,7 +87,7 @@ def test_a_project_with_a_source_folder(project):
         (("cli_model.py:loss", "--kind", "source", "--cpu", "native"), "source is compiled where it runs"),
         (("cli_model.py:loss", "--kind", "source", "--contiguous"), "kind 'source' takes arrays of any strides"),
         (("cli_model.py:loss", "--kind", "source", "--wrt", "y"), "`loss` has no parameter `y`"),
-        (("cli_model.py:wrong", "--kind", "source"), "yield"),
+        (("cli_model.py:wrong", "--kind", "source"), "eval"),
         (("cli_model.py:bare", "--kind", "source"), "the type of 'x' of bare is not known"),
         (("cli_model.py:loss", "--kind", "sauce"), "'sauce' is not one of"),
     ],

@@ -56,7 +56,8 @@ def renest_to_read(function: Function, _constants: frozenset[str] = frozenset())
         body = worker.block(function.body, {})
         # what cannot be written in all places is a name in all of them
         partly = {name for name, one, uses in worker.offered if 0 < one.left < uses}
-        if not partly:
+        # `i + 1` may be written in some places alone
+        if partly <= kept:
             return replace(function, body=body)
         kept |= partly
 

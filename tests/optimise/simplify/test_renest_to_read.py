@@ -89,3 +89,23 @@ def test_what_is_kept_has_a_name():
             return t
         """,
     )
+
+
+def test_a_following_index_may_have_a_name_and_be_written_out():
+    """Which has no end if it is asked for again until it is one or the other."""
+    check(
+        renest_to_read,
+        before="""
+        def f(a, number_of_values_in_front):
+            j = number_of_values_in_front + 1
+            a[j] = 1.0
+            return j
+        """,
+        after="""
+        def f(a, number_of_values_in_front):
+            j = number_of_values_in_front + 1
+            a[j] = 1.0
+            return number_of_values_in_front + 1
+        """,
+        words="number_of_values_in_front: int64",
+    )
