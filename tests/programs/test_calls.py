@@ -100,9 +100,8 @@ def counters_of_an_outer_function(a):
     return total
 
 
-def test_nonlocal_is_refused():
-    with pytest.raises(tapec.errors.UnsupportedSyntax, match="nonlocal"):
-        tapec.grad(counters_of_an_outer_function)(np.ones(3))
+def test_a_variable_of_an_outer_function_is_set_by_an_inner_one():
+    np.testing.assert_array_equal(tapec.grad(counters_of_an_outer_function)(np.arange(3.0)), [0.0, 2.0, 4.0])
 
 
 @njit(fastmath=True)
