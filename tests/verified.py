@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tapec.optimise.driver import Watcher, name_of
-from tapec.optimise.passes import READABLE
-from tapec.optimise.simplify.conditional_values import choose_values
+from tapec.optimise.passes import IN_STATEMENTS, READABLE
 from tapec.syntax.core import Function
 from tapec.syntax.verify import faults
 
 # what comes after names have been joined sees those of the user
-_READABLE = {name_of(change) for change in (*READABLE, choose_values)}
+_JOINED = IN_STATEMENTS[[name_of(change) for change in IN_STATEMENTS].index("coalesce") :]
+_READABLE = {name_of(change) for change in (*READABLE, *_JOINED)}
 
 
 class Verified(Watcher):
