@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tapec.analyses.aliases import ALLOCATIONS
+from tapec.analyses.aliases import ALLOCATIONS, VIEWS
 from tapec.analyses.array_axes import IndexSum
 from tapec.optimise import costs
 from tapec.optimise.loops.nest_values import ALL, DTYPES, NestAxis, NestFacts, NestValue, NestValues, NotWhole
@@ -123,7 +123,10 @@ class _Statements(NestValues):
             stmt, *block = block
             match stmt:
                 case Assign(target=target, value=Op(fn="copy", args=(Name(id=source),))) if (
-                    self.is_alone(target) and self.is_alone(source) and _only_read((target, source), block)
+                    self.is_alone(target)
+                    and self.is_alone(owner := _viewed(source, done))
+                    and (owner in self.types or any(owner in writes(one) for one in done))
+                    and _only_read((target, source, owner), block)
                 ):
                     block = list(under_names(tuple(block), {target: source}))
                 case _:
@@ -362,7 +365,16 @@ def _may_go(value: Expr) -> bool:
     return value == Const(0.0) or (isinstance(value, Op) and value.fn in ALLOCATIONS)
 
 
-def _only_read(arrays: tuple[str, str], block: list[Stmt]) -> bool:
+def _viewed(name: str, block: list[Stmt]) -> str:
+    """The array of which a block makes a view by this name; the name itself if that is none."""
+    for stmt in reversed(block):
+        match stmt:
+            case Assign(target=target, value=Op(fn=fn, args=(Name(id=array), *_))) if target == name and fn in VIEWS:
+                return _viewed(array, block)
+    return name
+
+
+def _only_read(arrays: tuple[str, ...], block: list[Stmt]) -> bool:
     """Whether a block reads the elements of arrays, and gives them no other name."""
     for stmt in walk(block):
         match stmt:

@@ -12,6 +12,7 @@ import tapec
 from tapec.backend import printer
 from tapec.optimise.loops.array_statements import array_statements
 from tests.optimise.reading import check, read, unchanged
+from tests.oracles import interpreted
 from tests.stages import execute
 
 
@@ -467,3 +468,18 @@ def test_the_guard_at_the_head_asks_for_what_products_in_loops_need():
         np.testing.assert_allclose(one, other, rtol=1e-12)
     with pytest.raises(ValueError, match="shapes"):
         general(x, w.T.copy(), c, v, b, 3)
+
+
+def test_what_a_view_showed_is_kept_where_its_array_is_changed():
+    def f(x, a):
+        a -= 0.3 * (x * np.exp(-(a[...] ** 2)))
+        return np.sum(a)
+
+    space = {}
+    exec(tapec.emit(f, (0, 1), "f8, f8[::1]", opt_level=1), space)
+    a = np.linspace(0.2, 1.0, 4)
+    with interpreted():
+        expected = tapec.grad(f, wrt=(0, 1))(0.7, a.copy())
+    found = getattr(space["f_value_and_grad"], "py_func", space["f_value_and_grad"])(0.7, a.copy())[1]
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
