@@ -25,7 +25,7 @@ from typing import Any
 
 import gast
 
-Statements = list[Any]
+from tapec.frontend.source.tail_exits import Statements, assign, constant, equals, if_
 
 # what operations on Python's numbers and subscripts raise
 _IMPLICIT = (ArithmeticError, ValueError, LookupError)
@@ -78,8 +78,8 @@ class _Rewriter:
         after: Statements = orelse
         for number, (one, handler) in reversed(list(enumerate(zip(raises, chosen, strict=True), 1))):
             caught = self.block(_again(handler.body, one)) if handler is not None else [one]
-            after = [_if(_equals(flag, number, stmt), caught, after, stmt)]
-        begun = [_assign(flag, 0, stmt)] if raises else []
+            after = [if_(equals(flag, number, stmt), caught, after, stmt)]
+        begun = [assign(flag, constant(0, stmt), stmt)] if raises else []
         return [*begun, *body, *after, *self.block(stmt.finalbody)]
 
 
@@ -128,17 +128,17 @@ def _guarded(stmts: Statements, flag: str, numbers: dict[int, int]) -> Statement
     out: Statements = []
     for place, stmt in enumerate(stmts):
         if isinstance(stmt, gast.Raise):
-            return [*out, _assign(flag, numbers[id(stmt)], stmt)]
+            return [*out, assign(flag, constant(numbers[id(stmt)], stmt), stmt)]
         if not any(_raises([stmt])):
             out.append(stmt)
             continue
         made = _with_blocks(stmt, lambda block: _guarded(block, flag, numbers))
         if isinstance(stmt, gast.For | gast.While):
-            left = _if(_equals(flag, 0, stmt), [], [gast.copy_location(gast.Break(), stmt)], stmt)
+            left = if_(equals(flag, 0, stmt), [], [gast.copy_location(gast.Break(), stmt)], stmt)
             made.body.append(left)
         out.append(made)
         rest = stmts[place + 1 :]
-        return [*out, _if(_equals(flag, 0, stmt), _guarded(rest, flag, numbers), [], stmt)] if rest else out
+        return [*out, if_(equals(flag, 0, stmt), _guarded(rest, flag, numbers), [], stmt)] if rest else out
     return out
 
 
@@ -205,22 +205,3 @@ def _leaves(stmt: gast.Try) -> bool:
 
 def _names(node: Any, name: str) -> bool:
     return any(isinstance(one, gast.Name) and one.id == name for one in gast.walk(node))
-
-
-def _assign(name: str, number: int, where: Any) -> Any:
-    target = gast.Name(name, gast.Store(), None, None)
-    made = gast.Assign([gast.copy_location(target, where)], _constant(number, where), None)
-    return gast.copy_location(made, where)
-
-
-def _equals(name: str, number: int, where: Any) -> Any:
-    read = gast.copy_location(gast.Name(name, gast.Load(), None, None), where)
-    return gast.copy_location(gast.Compare(read, [gast.Eq()], [_constant(number, where)]), where)
-
-
-def _constant(number: int, where: Any) -> Any:
-    return gast.copy_location(gast.Constant(number, None), where)
-
-
-def _if(test: Any, body: Statements, orelse: Statements, where: Any) -> Any:
-    return gast.copy_location(gast.If(test, body or [gast.copy_location(gast.Pass(), where)], orelse), where)

@@ -53,14 +53,14 @@ class _Rewriter:
         for position, stmt in enumerate(stmts):
             rest = stmts[position + 1 :]
             if isinstance(stmt, gast.Return):
-                value = stmt.value or _constant(None, stmt)
-                out += [_assign(RETURN, value, stmt), _done(stmt)]
+                value = stmt.value or constant(None, stmt)
+                out += [assign(RETURN, value, stmt), _done(stmt)]
                 if loop is not None:
-                    out += [_assign(LEFT, _constant(True, stmt), stmt), gast.copy_location(gast.Break(), stmt)]
+                    out += [assign(LEFT, constant(True, stmt), stmt), gast.copy_location(gast.Break(), stmt)]
                 return out
             if isinstance(stmt, gast.Break):
                 if loop is not None and loop.broke:
-                    out.append(_assign(loop.broke, _constant(True, stmt), stmt))
+                    out.append(assign(loop.broke, constant(True, stmt), stmt))
                 out.append(stmt)
                 return out
             if isinstance(stmt, gast.Continue):
@@ -80,8 +80,8 @@ class _Rewriter:
                 if loop is not None:
                     exits.append(gast.copy_location(gast.Break(), stmt))
                 if _endless(stmt):
-                    return [*out, _assign(LEFT, _constant(True, stmt), stmt), *exits]
-                return [*out, _if(_name(LEFT, stmt), exits, self.sequence(rest, loop), stmt)]
+                    return [*out, assign(LEFT, constant(True, stmt), stmt), *exits]
+                return [*out, if_(_name(LEFT, stmt), exits, self.sequence(rest, loop), stmt)]
             if isinstance(stmt, gast.With | gast.Try) and _leaves([stmt]) and (rest or isinstance(stmt, gast.Try)):
                 return out + self.guarded(stmt, rest, loop)
             if isinstance(stmt, gast.If | gast.With | gast.Try):
@@ -94,20 +94,20 @@ class _Rewriter:
         body_ends, else_ends = _always_leaves(stmt.body), _always_leaves(stmt.orelse)
         body_clean, else_clean = not _leaves(stmt.body), not _leaves(stmt.orelse)
         if not rest or (body_ends and else_ends):
-            return [_if(stmt.test, self.sequence(stmt.body, loop), self.sequence(stmt.orelse, loop), stmt)]
+            return [if_(stmt.test, self.sequence(stmt.body, loop), self.sequence(stmt.orelse, loop), stmt)]
         if body_ends and (else_clean or not _leaves(rest) or _small(rest)):
             orelse = self.sequence(stmt.orelse + rest, loop)
-            return [_if(stmt.test, self.sequence(stmt.body, loop), orelse, stmt)]
+            return [if_(stmt.test, self.sequence(stmt.body, loop), orelse, stmt)]
         if else_ends and (body_clean or _small(rest)):
             body = self.sequence(stmt.body + rest, loop)
-            return [_if(stmt.test, body, self.sequence(stmt.orelse, loop), stmt)]
+            return [if_(stmt.test, body, self.sequence(stmt.orelse, loop), stmt)]
         return self.guarded(stmt, rest, loop)
 
     def guarded(self, stmt: Any, rest: Statements, loop: _Loop | None) -> Statements:
         """Remember in a number how a statement was left: 0 not, 1 continue, 2 break, 3 return."""
         if isinstance(stmt, gast.If) and _returns_from_a_loop(stmt):
             body, orelse = self.sequence(stmt.body + rest, loop), self.sequence(stmt.orelse + rest, loop)
-            return [_if(stmt.test, body, orelse, stmt)]
+            return [if_(stmt.test, body, orelse, stmt)]
         flag = f"$exit{next(self.count)}"
         [inner] = _tail_flagged(self.flagged([stmt], flag), flag)
         ways: list[tuple[int, Statements]] = []
@@ -119,15 +119,15 @@ class _Rewriter:
             else:
                 left: Statements = [_done(stmt)]
                 if loop is not None:
-                    left.append(_assign(LEFT, _constant(True, stmt), stmt))
+                    left.append(assign(LEFT, constant(True, stmt), stmt))
                     left.append(gast.copy_location(gast.Break(), stmt))
                 ways.append((3, left))
         # one of them was taken: the last needs no test
         exits = ways[-1][1]
         for number, way in reversed(ways[:-1]):
-            exits = [_if(_equals(flag, number, stmt), way, exits, stmt)]
-        after = _if(_equals(flag, 0, stmt), self.sequence(rest, loop), exits, stmt)
-        return [_assign(flag, _constant(0, stmt), stmt), *self.sequence([inner], loop), after]
+            exits = [if_(equals(flag, number, stmt), way, exits, stmt)]
+        after = if_(equals(flag, 0, stmt), self.sequence(rest, loop), exits, stmt)
+        return [assign(flag, constant(0, stmt), stmt), *self.sequence([inner], loop), after]
 
     def flagged(self, stmts: Statements, flag: str) -> Statements:
         """Replace the exits of a statement's blocks by assignments to `flag`, marked as leaving the block."""
@@ -135,7 +135,7 @@ class _Rewriter:
         for stmt in stmts:
             if isinstance(stmt, gast.Continue | gast.Break | gast.Return):
                 if isinstance(stmt, gast.Return):
-                    out += [_assign(RETURN, stmt.value or _constant(None, stmt), stmt), _done(stmt)]
+                    out += [assign(RETURN, stmt.value or constant(None, stmt), stmt), _done(stmt)]
                 return [*out, _left(flag, {gast.Continue: 1, gast.Break: 2, gast.Return: 3}[type(stmt)], stmt)]
             if isinstance(stmt, gast.For | gast.While) and "return" in _kinds([stmt]):
                 rewritten, after, _ = self.loop(stmt)
@@ -143,7 +143,7 @@ class _Rewriter:
                 left = _left(flag, 3, stmt)
                 if _endless(stmt):
                     return [*out, left]
-                out += [_if(_name(LEFT, stmt), [left], [], stmt), *self.flagged(after, flag)]
+                out += [if_(_name(LEFT, stmt), [left], [], stmt), *self.flagged(after, flag)]
                 continue
             out.append(_rebuilt(stmt, lambda block: self.flagged(block, flag)))
         return out
@@ -155,23 +155,23 @@ class _Rewriter:
         body = self.sequence(stmt.body, _Loop(broke))
         before: Statements = []
         if leaves:
-            before.append(_assign(LEFT, _constant(False, stmt), stmt))
+            before.append(assign(LEFT, constant(False, stmt), stmt))
         if broke:
-            before.append(_assign(broke, _constant(False, stmt), stmt))
+            before.append(assign(broke, constant(False, stmt), stmt))
         if isinstance(stmt, gast.For):
             new = gast.For(stmt.target, stmt.iter, body, [], None)
         else:
             new = gast.While(stmt.test, body, [])
         after = list(stmt.orelse)
         if after and broke:
-            after = [_if(_name(broke, stmt), [_pass(stmt)], after, stmt)]
+            after = [if_(_name(broke, stmt), [_pass(stmt)], after, stmt)]
         return [*before, gast.copy_location(new, stmt)], after, leaves
 
 
 def _rebuilt(stmt: Any, change: Callable[[Statements], Statements]) -> Any:
     """A branch, `with` or `try` with its blocks changed; other statements as they are."""
     if isinstance(stmt, gast.If):
-        return _if(stmt.test, change(stmt.body), change(stmt.orelse), stmt)
+        return if_(stmt.test, change(stmt.body), change(stmt.orelse), stmt)
     if isinstance(stmt, gast.With):
         return gast.copy_location(gast.With(stmt.items, change(stmt.body), None), stmt)
     if isinstance(stmt, gast.Try):
@@ -190,11 +190,11 @@ def _tail_flagged(stmts: Statements, flag: str) -> Statements:
     for position, stmt in enumerate(stmts):
         rest = stmts[position + 1 :]
         if isinstance(stmt, gast.Try) and stmt.orelse and any(_sets_flag(one) for one in stmt.body):
-            orelse = [_if(_equals(flag, 0, stmt), stmt.orelse, [], stmt)]
+            orelse = [if_(equals(flag, 0, stmt), stmt.orelse, [], stmt)]
             stmt = gast.copy_location(gast.Try(stmt.body, stmt.handlers, orelse, stmt.finalbody), stmt)
         out.append(_rebuilt(stmt, lambda block: _tail_flagged(block, flag)))
         if rest and isinstance(stmt, gast.If | gast.With | gast.Try) and _sets_flag(stmt):
-            out.append(_if(_equals(flag, 0, stmt), _tail_flagged(rest, flag), [], stmt))
+            out.append(if_(equals(flag, 0, stmt), _tail_flagged(rest, flag), [], stmt))
             return out
     return out
 
@@ -261,7 +261,7 @@ def _small(stmts: Statements) -> bool:
 
 def _left(flag: str, kind: int, where: Any) -> Any:
     """Note in `flag` how a block is left here."""
-    leave = _assign(flag, _constant(kind, where), where)
+    leave = assign(flag, constant(kind, where), where)
     leave.leaves_branch = True
     return leave
 
@@ -271,27 +271,27 @@ def _name(name: str, where: Any, store: bool = False) -> Any:
     return gast.copy_location(gast.Name(name, context, None, None), where)
 
 
-def _constant(value: Any, where: Any) -> Any:
+def constant(value: Any, where: Any) -> Any:
     return gast.copy_location(gast.Constant(value, None), where)
 
 
-def _assign(name: str, value: Any, where: Any) -> Any:
+def assign(name: str, value: Any, where: Any) -> Any:
     return gast.copy_location(gast.Assign([_name(name, where, store=True)], value, None), where)
 
 
 def _done(where: Any) -> Any:
     """Note that `$return` is set: a way to the end without it returns None."""
-    return _assign(DONE, _constant(True, where), where)
+    return assign(DONE, constant(True, where), where)
 
 
 def _pass(where: Any) -> Any:
     return gast.copy_location(gast.Pass(), where)
 
 
-def _if(test: Any, body: Statements, orelse: Statements, where: Any) -> Any:
+def if_(test: Any, body: Statements, orelse: Statements, where: Any) -> Any:
     return gast.copy_location(gast.If(test, body or [_pass(where)], orelse), where)
 
 
-def _equals(name: str, number: int, where: Any) -> Any:
-    compare = gast.Compare(_name(name, where), [gast.Eq()], [_constant(number, where)])
+def equals(name: str, number: int, where: Any) -> Any:
+    compare = gast.Compare(_name(name, where), [gast.Eq()], [constant(number, where)])
     return gast.copy_location(compare, where)
